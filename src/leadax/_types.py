@@ -1,0 +1,30 @@
+"""The vocabulary: names of axes and arrays, used in every signature.
+
+Axes, always in this order, channel last, in memory and in files:
+
+    (env, traj, time, *space, channel)
+
+- `env`: an environment, one instance of the system (a patient, a site, a machine, one set of parameters);
+- `traj`: one trajectory observed in it;
+- `time`: one point of that trajectory;
+- `space`: nothing for an ODE, `x` for a field on a line, `y, x` for a field on a plane;
+- `channel`: what is measured (prey and predator; two concentrations; vorticity).
+
+A *state* is `(*space, channel)`. A *tangent* has the shape of a state and is its derivative in time.
+Data on disk and in `Trajectories` are NumPy float64; what learns is a JAX array.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+State: TypeAlias = Float[Array, "*space channel"]
+Tangent: TypeAlias = Float[Array, "*space channel"]
+VectorField: TypeAlias = Callable[[Array], Array]
+
+HostStates: TypeAlias = Float[np.ndarray, "env traj time *space channel"]
+HostTimes: TypeAlias = Float[np.ndarray, "env traj time"]
+
+PRNGKey: TypeAlias = Key[Array, ""]
