@@ -1,0 +1,49 @@
+"""The command line: the only place that prints. Nothing here imports JAX before a command needs it."""
+
+import sys
+from collections.abc import Sequence
+
+import tyro
+
+from ..errors import LeadaxError
+from .console import message
+from .demo import demo
+from .report import report
+from .simulate import simulate
+
+COMMANDS = {"demo": demo, "simulate": simulate, "report": report}
+
+DESCRIPTION = """Learn the dynamics that many environments share, and what sets each apart, from a few trajectories.
+
+Start with: leadax demo"""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command and exit: 0 done, 1 failed, 2 wrong use or bad input, 130 interrupted."""
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command and return its exit status. Errors that a user can act on become one line."""
+    if list(arguments) == ["--version"]:
+        from .. import __version__
+
+        print(__version__)
+        return 0
+    try:
+        tyro.extras.subcommand_cli_from_dict(
+            COMMANDS,
+            prog="leadax",
+            description=DESCRIPTION,
+            args=arguments,
+            config=(tyro.conf.FlagCreatePairsOff,),
+        )
+    except LeadaxError as error:
+        message(f"leadax: error: {error}")
+        return error.exit_status
+    except KeyboardInterrupt:
+        message("leadax: interrupted")
+        return 130
+    except SystemExit as exit:  # help, or wrong use, which tyro has explained
+        return exit.code if isinstance(exit.code, int) else 1
+    return 0

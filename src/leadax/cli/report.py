@@ -1,0 +1,51 @@
+"""`leadax report`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from ..errors import InputError
+from .console import Json, Overwrite, result
+
+PICTURES = (".png", ".svg", ".pdf")
+PathToShow = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="PATH", help="A data file.")]
+
+
+def report(
+    path: PathToShow,
+    /,
+    *,
+    out: Path | None = None,
+    overwrite: Overwrite = False,
+    json: Json = False,
+) -> None:
+    """Draw a data file: a page with tables and pictures, one row per environment.
+
+    Args:
+        out: The file to write, .html for the page, or .png, .svg, .pdf for its first picture alone;
+            by default PATH with the ending .html.
+    """
+    from ..data.files import check_output
+
+    target = out or path.with_suffix(".html")
+    if target.suffix not in (".html", *PICTURES):
+        raise InputError(f"`--out` must end in .html, {', '.join(PICTURES)}, got `{target}`")
+    check_output(target, overwrite=overwrite)
+    write_data_report(path, target)
+    result({"out": str(target)}, f"{target}", as_json=json)
+
+
+def write_data_report(path: Path, out: Path) -> None:
+    """Draw the data in one file into another."""
+    from .._atomic import atomic
+    from ..data import load
+    from ..report import data_figures, data_page
+    from ..report.style import save_figure
+
+    data = load(path)
+    with atomic(out) as temporary:
+        if out.suffix == ".html":
+            data_page(data, path.name).write(temporary)
+        else:
+            save_figure(next(iter(data_figures(data).values())), temporary)

@@ -1,0 +1,5 @@
+"""What people look at: pictures and pages. Reads data, knows no training code."""
+
+from .data import data_figures as data_figures
+from .data import data_page as data_page
+from .page import Page as Page

@@ -1,0 +1,73 @@
+"""A page in one file: HTML with its pictures inside, no script, nothing fetched from anywhere."""
+
+import html
+import io
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .style import styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
+table { border-collapse: collapse; margin: 1rem 0; }
+td, th { padding: .2rem .8rem; border-bottom: 1px solid #ddd; text-align: left; font-variant-numeric: tabular-nums;
+  overflow-wrap: anywhere; }
+figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; font-family: system-ui, sans-serif; }
+figcaption { color: #555; font-size: .9rem; }
+code, pre { background: #f4f4f4; padding: .1rem .3rem; border-radius: 3px; }
+"""
+
+
+class Page:
+    """Collects headings, text, tables and figures, then writes one HTML file.
+
+    >>> page = Page("Errors")
+    >>> page.table(["method", "error"], [["LEADS", "1e-3"]])
+    >>> "<td>LEADS</td>" in page.html()
+    True
+    """
+
+    def __init__(self, title: str):
+        self._title = title
+        self._parts: list[str] = []
+
+    def heading(self, text: str) -> None:
+        """A section."""
+        self._parts.append(f"<h2>{html.escape(text)}</h2>")
+
+    def text(self, text: str) -> None:
+        """A paragraph."""
+        self._parts.append(f"<p>{html.escape(text)}</p>")
+
+    def table(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """A table; an empty header is left out."""
+        line = lambda tag, cells: "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells) + "</tr>"
+        head = line("th", header) if any(header) else ""
+        self._parts.append("<table>" + head + "".join(line("td", row) for row in rows) + "</table>")
+
+    def figure(self, figure: "Figure", caption: str) -> None:
+        """A picture as inline SVG."""
+        text = io.StringIO()
+        with styled():
+            figure.savefig(text, format="svg", metadata={"Date": None})
+        # Ids must not clash between the figures of one page.
+        number = len(self._parts)
+        svg = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>f{number}-", text.getvalue()[text.getvalue().index("<svg") :])
+        self._parts.append(f"<figure>{svg}<figcaption>{html.escape(caption)}</figcaption></figure>")
+
+    def html(self) -> str:
+        """The whole page."""
+        title = html.escape(self._title)
+        head = f'<meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
+        body = "\n".join(self._parts)
+        return f'<!doctype html><html lang="en"><head>{head}</head><body><h1>{title}</h1>\n{body}\n</body></html>\n'
+
+    def write(self, path: Path) -> None:
+        """Write the page to a file."""
+        path.write_text(self.html(), encoding="utf-8")

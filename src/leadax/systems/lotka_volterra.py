@@ -1,0 +1,65 @@
+"""Lotka–Volterra: prey u and predator v.
+
+    du/dt = α·u − β·u·v        dv/dt = δ·u·v − γ·v
+
+Along a trajectory δ·u − γ·ln u + β·v − α·ln v is constant.
+"""
+
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jaxtyping import Array
+
+from .._types import PRNGKey
+from .solve import Parameters, adaptive, tolerances
+from .system import System
+
+# (α, γ) with β = δ = 0.5, in the paper's order.
+TRAINING = [
+    (0.5, 0.5),
+    (0.25, 0.5),
+    (0.75, 0.5),
+    (1.0, 0.5),
+    (0.5, 0.25),
+    (0.5, 0.75),
+    (0.5, 1.0),
+    (0.25, 0.25),
+    (0.75, 0.75),
+    (1.0, 1.0),
+]
+# The paper lists α/β, γ/δ ∈ {1.44, 1.86} but trains on neither: these are what is left for the novel environments.
+NOVEL = [(0.72, 0.93), (0.93, 0.72)]
+
+
+def lotka_volterra(protocol: str = "clean") -> System:
+    """The paper's ten environments, and two novel ones; K = 20 points with Δt = 0.5."""
+    return System(
+        name="lotka-volterra",
+        channels=("u", "v"),
+        times=0.5 * np.arange(20),
+        environments=_environments(TRAINING),
+        novel=_environments(NOVEL),
+        tangent=tangent,
+        initial_state=initial_state,
+        solve=adaptive(tangent, **tolerances(protocol)),
+        protocol=protocol,
+    )
+
+
+def tangent(state: Array, parameters: Parameters) -> Array:
+    """(du/dt, dv/dt)."""
+    u, v = state
+    p = parameters
+    return jnp.stack([p["alpha"] * u - p["beta"] * u * v, p["delta"] * u * v - p["gamma"] * v])
+
+
+def initial_state(key: PRNGKey) -> Array:
+    """Uniform in [1, 2]²."""
+    return jr.uniform(key, (2,), minval=1.0, maxval=2.0)
+
+
+def _environments(pairs: list[tuple[float, float]]) -> dict[str, dict[str, float]]:
+    return {
+        f"alpha={alpha:g},gamma={gamma:g}": {"alpha": alpha, "beta": 0.5, "gamma": gamma, "delta": 0.5}
+        for alpha, gamma in pairs
+    }

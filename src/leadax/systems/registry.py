@@ -1,0 +1,38 @@
+"""The systems by name."""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import get_args
+
+from ..errors import InputError, unknown
+from .gray_scott import gray_scott
+from .linear import linear
+from .lotka_volterra import lotka_volterra
+from .navier_stokes import navier_stokes, navier_stokes_text
+from .system import Protocol, System
+
+SYSTEMS: Mapping[str, Callable[[str], System]] = {
+    "lotka-volterra": lotka_volterra,
+    "gray-scott": gray_scott,
+    "navier-stokes": navier_stokes,
+    "navier-stokes-text": navier_stokes_text,
+    "linear": linear,
+}
+
+
+@cache
+def get_system(name: str, protocol: str = "clean") -> System:
+    """A system of the paper, by name.
+
+    **Arguments**
+
+    - `protocol`: `paper`, with the paper's own solvers and tolerances, or `clean`, solved to many digits.
+
+    >>> list(get_system("gray-scott").environments)
+    ['F=0.037,k=0.06', 'F=0.03,k=0.062', 'F=0.039,k=0.058']
+    """
+    if name not in SYSTEMS:
+        raise InputError(unknown("system", name, SYSTEMS))
+    if protocol not in get_args(Protocol):
+        raise InputError(unknown("protocol", protocol, get_args(Protocol)))
+    return SYSTEMS[name](protocol)
