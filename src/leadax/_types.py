@@ -11,20 +11,17 @@ Axes, always in this order, channel last, in memory and in files:
 - `channel`: what is measured (prey and predator; two concentrations; vorticity).
 
 A *state* is `(*space, channel)`. A *tangent* has the shape of a state and is its derivative in time.
-Data on disk and in `Trajectories` are NumPy float64; what learns is a JAX array.
+Data on disk and in `Trajectories` are NumPy float64 (their types are in `data/`, which must load without JAX: a wrong
+file name is answered in a moment); what learns is a JAX array.
 """
 
 from collections.abc import Callable
 from typing import TypeAlias
 
-import numpy as np
 from jaxtyping import Array, Float, Key
 
 State: TypeAlias = Float[Array, "*space channel"]
 Tangent: TypeAlias = Float[Array, "*space channel"]
 VectorField: TypeAlias = Callable[[Array], Array]
-
-HostStates: TypeAlias = Float[np.ndarray, "env traj time *space channel"]
-HostTimes: TypeAlias = Float[np.ndarray, "env traj time"]
 
 PRNGKey: TypeAlias = Key[Array, ""]

@@ -110,7 +110,7 @@ def test_blow_up_says_where():
         tangent=lambda x, p: p["rate"] * x**2,  # x(t) = 1/(1 − rate·t)
         initial_state=lambda key: jnp.ones(1),
     )
-    with pytest.raises(RunError, match="blows up in environment `wild`, trajectory 0, before time 1.5"):
+    with pytest.raises(RunError, match=r"blows up in environment `wild`, trajectory 0, before time 1\.5"):
         simulate(system, key=jr.key(0))
 
 

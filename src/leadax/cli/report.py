@@ -26,26 +26,28 @@ def report(
         out: The file to write, .html for the page, or .png, .svg, .pdf for its first picture alone;
             by default PATH with the ending .html.
     """
-    from ..data.files import check_output
+    from .._atomic import check_destination
 
     target = out or path.with_suffix(".html")
     if target.suffix not in (".html", *PICTURES):
         raise InputError(f"`--out` must end in .html, {', '.join(PICTURES)}, got `{target}`")
-    check_output(target, overwrite=overwrite)
+    check_destination(target, overwrite=overwrite)
     write_data_report(path, target)
     result({"out": str(target)}, f"{target}", as_json=json)
 
 
 def write_data_report(path: Path, out: Path) -> None:
     """Draw the data in one file into another."""
-    from .._atomic import atomic
+    from .._atomic import replacing
     from ..data import load
+
+    data = load(path)  # before the slow imports: most mistakes show here
+
     from ..report import data_figures, data_page
     from ..report.style import save_figure
 
-    data = load(path)
-    with atomic(out) as temporary:
+    with replacing(out, overwrite=True) as temporary:
         if out.suffix == ".html":
             data_page(data, path.name).write(temporary)
         else:
-            save_figure(next(iter(data_figures(data).values())), temporary)
+            save_figure(next(iter(data_figures(data).values())), temporary, out.suffix[1:])

@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 
-from .._types import HostStates, HostTimes, PRNGKey
 from ..errors import InputError
 from . import _canonical
 
+HostStates: TypeAlias = Float[np.ndarray, "env traj time *space channel"]
+HostTimes: TypeAlias = Float[np.ndarray, "env traj time"]
 EnvironmentIndex = str | int | slice | Sequence[str] | Sequence[int]
 TrajectoryIndex = int | slice | Sequence[int]
 
@@ -165,7 +166,7 @@ class Trajectories:
         kept = [_canonical.positions(trajectories, self.counts[e], self.environments[e]) for e in chosen]
         return self._rearranged(list(chosen), kept)
 
-    def split(self, fractions: Sequence[float], *, key: PRNGKey) -> tuple["Trajectories", ...]:
+    def split(self, fractions: Sequence[float], *, key: Any) -> tuple["Trajectories", ...]:
         """Divide the trajectories of each environment at random into parts, for training, validation and test.
 
         The i-th trajectories of all environments go to the same part: where they share their initial state, as in the
@@ -225,7 +226,7 @@ class Trajectories:
         }
         digest = hashlib.sha256(json.dumps(labels, sort_keys=True).encode())
         for array in (self.times, self.states, *self.parameters.values()):
-            digest.update(np.ascontiguousarray(array, "<f8"))
+            digest.update(np.ascontiguousarray(array, "<f8").data)
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:

@@ -92,18 +92,24 @@ def _phase_portrait(axis: "Axes", data: Trajectories, e: int) -> None:
 
 def _snapshots(data: Trajectories, channel: int) -> "Figure":
     rows = len(data.environments)
-    columns = min(SNAPSHOTS, int(data.lengths[:, 0].min()))
+    columns = _snapshot_count(int(data.lengths[:, 0].min()))
     figure = new_figure(1.25 * columns + 0.9, 1.35 * rows + 0.4)
     axes = figure.subplots(rows, columns, squeeze=False)
     scale = field_scale(data.states[:, 0, ..., channel])
     for e, row in enumerate(axes):
         for axis, k in zip(row, np.linspace(0, data.lengths[e, 0] - 1, columns).round().astype(int), strict=True):
-            image = axis.imshow(data.states[e, 0, k, ..., channel], origin="lower", **scale)
+            axis.imshow(data.states[e, 0, k, ..., channel], origin="lower", **scale)
             axis.set(xticks=[], yticks=[])
             axis.set_title(f"t = {data.times[e, 0, k]:g}" if e == 0 or len(set(data.lengths[:, 0])) > 1 else "")
         row[0].set_ylabel(data.environments[e])
-    figure.colorbar(image, ax=axes, label=data.channels[channel], shrink=min(1.0, 1.6 / rows))
+    figure.colorbar(axes[0, 0].images[0], ax=axes, label=data.channels[channel], shrink=min(1.0, 1.6 / rows))
     return figure
+
+
+def _snapshot_count(length: int) -> int:
+    """As many as fit, but evenly spaced if that costs no more than two."""
+    most = min(SNAPSHOTS, length)
+    return next((n for n in range(most, max(1, most - 3), -1) if (length - 1) % (n - 1) == 0), most)
 
 
 def _space_time(data: Trajectories, channel: int) -> "Figure":
@@ -113,13 +119,13 @@ def _space_time(data: Trajectories, channel: int) -> "Figure":
     scale = field_scale(data.states[:, 0, ..., channel])
     for e, axis in enumerate(axes):
         length = data.lengths[e, 0]
-        image = axis.pcolormesh(
+        axis.pcolormesh(
             data.times[e, 0, :length], np.arange(data.space[0]), data.states[e, 0, :length, :, channel].T, **scale
         )
         axis.set_ylabel("x")
         axis.set_title(data.environments[e], loc="left")
     axes[-1].set_xlabel("time")
-    figure.colorbar(image, ax=axes, label=data.channels[channel])
+    figure.colorbar(axes[0].collections[0], ax=axes, label=data.channels[channel])
     return figure
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 # Okabe and Ito's palette, without its yellow, which is too pale for lines.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#8C8C8C")
 
-SETTINGS = {
-    "axes.prop_cycle": None,  # filled in below, once Matplotlib is there
+SETTINGS: dict[Any, Any] = {
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlesize": 9,
@@ -39,8 +38,7 @@ def styled() -> Iterator[None]:
         import matplotlib
     except ImportError as error:
         raise InputError("pictures need Matplotlib: pip install 'leadax[plot]'") from error
-    settings = SETTINGS | {"axes.prop_cycle": matplotlib.cycler(color=COLOURS)}
-    with matplotlib.rc_context(settings):
+    with matplotlib.rc_context(SETTINGS):
         yield
 
 
@@ -51,11 +49,11 @@ def new_figure(width: float, height: float) -> "Figure":
     return Figure(figsize=(width, height))
 
 
-def save_figure(figure: "Figure", path: Path, dpi: int = 130) -> None:
-    """Write a picture; the same figure gives the same bytes."""
-    metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+def save_figure(figure: "Figure", path: Path, kind: str, dpi: int = 130) -> None:
+    """Write a picture as `png`, `svg` or `pdf`; the same figure gives the same bytes."""
+    metadata = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
     with styled():
-        figure.savefig(path, dpi=dpi, metadata=metadata)
+        figure.savefig(path, format=kind, dpi=dpi, metadata=metadata)
 
 
 def field_scale(values: np.ndarray) -> dict[str, object]:

@@ -70,7 +70,7 @@ def simulate(
 
 def initial_keys(key: PRNGKey, split: str, count: int) -> Array:
     """One key per trajectory; the i-th does not depend on how many there are."""
-    split_key = jax.random.fold_in(key, list(SPLITS).index(split))
+    split_key = jax.random.fold_in(key, SPLITS.index(split))
     return jax.vmap(lambda i: jax.random.fold_in(split_key, i))(jnp.arange(count))
 
 

@@ -38,7 +38,7 @@ def adaptive(
 
     def solve(state: Array, parameters: Parameters, times: np.ndarray) -> Array:
         steps = diffrax.PIDController(rtol=rtol, atol=atol)
-        controller = steps if interpolate else diffrax.ClipStepSizeController(steps, step_ts=times)
+        controller = steps if interpolate else diffrax.ClipStepSizeController(steps, step_ts=jnp.asarray(times))
         solution = diffrax.diffeqsolve(
             diffrax.ODETerm(lambda t, x, args: tangent(x, args)),
             solver,
@@ -47,7 +47,7 @@ def adaptive(
             dt0=None,
             y0=state,
             args=parameters,
-            saveat=diffrax.SaveAt(ts=times),
+            saveat=diffrax.SaveAt(ts=jnp.asarray(times)),
             stepsize_controller=controller,
             max_steps=MAX_STEPS,
             adjoint=diffrax.ForwardMode(),

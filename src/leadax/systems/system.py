@@ -15,7 +15,7 @@ Protocol: TypeAlias = Literal["paper", "clean"]
 Split: TypeAlias = Literal["train", "test", "novel", "novel-test"]
 Environments: TypeAlias = Mapping[str, Mapping[str, float]]
 
-SPLITS: tuple[Split, ...] = get_args(Split)
+SPLITS: tuple[str, ...] = get_args(Split)
 
 
 def same(state: State) -> State:

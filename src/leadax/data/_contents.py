@@ -1,0 +1,91 @@
+"""What a file holds, before anybody has checked that it makes sense: the common ground of all formats."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from unicodedata import category
+
+import numpy as np
+
+from ..errors import InputError
+from .trajectories import Trajectories
+
+
+class DamageError(InputError):
+    """A file that Leadax wrote is no longer what it was."""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The arrays and names of a file as they were found; `None` where the file does not say."""
+
+    times: np.ndarray
+    states: np.ndarray
+    environments: Sequence[str] | None = None
+    channels: Sequence[str] | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    fingerprint: str | None = None
+
+    def trajectories(self) -> Trajectories:
+        """Check everything, last of all the fingerprint if the file has one."""
+        try:
+            data = self._build()
+        except InputError as error:
+            raise error if self.fingerprint is None else DamageError(str(error)) from error
+        if self.fingerprint not in (None, data.fingerprint):
+            raise DamageError(
+                "its contents do not match the fingerprint in it; restore it from a copy, or, "
+                "if you changed it on purpose, remove the fingerprint"
+            )
+        return data
+
+    def _build(self) -> Trajectories:
+        return Trajectories.from_arrays(
+            seconds(self.times),
+            _real("states", self.states),
+            environments=self.environments,
+            channels=self.channels,
+            parameters=self.parameters,
+            attributes=self.attributes,
+        )
+
+
+def seconds(times: np.ndarray) -> np.ndarray:
+    """Times as numbers: durations in seconds; dates in seconds since the first date of the file."""
+    times = np.asarray(times)
+    if times.dtype.kind == "M":
+        times = times - np.fmin.reduce(times, axis=None)  # `fmin` passes over dates that are missing
+    if times.dtype.kind == "m":
+        return np.where(np.isnat(times), np.nan, times / np.timedelta64(1, "s"))
+    return _real("times", times)
+
+
+def shared_times(data: Trajectories) -> np.ndarray:
+    """The times as `(time,)` if all trajectories have the same, to the bit, else as `(env, traj, time)`."""
+    bits = data.times.view(np.int64)
+    alike = not np.isnan(data.times).any() and (bits == bits[:1, :1]).all()
+    return data.times[0, 0] if alike else data.times
+
+
+def check_names(data: Trajectories) -> None:
+    """Raise `InputError` for names that some file format could not give back as they are."""
+    for what, names in (
+        ("environment", data.environments),
+        ("channel", data.channels),
+        ("parameter", data.parameters),
+        ("attribute", data.attributes),
+    ):
+        for name in names:
+            if not name or any(category(letter) in ("Cc", "Cs") for letter in name):
+                raise InputError(f"the {what} name {name!r} cannot be stored: use text without control characters")
+    for name, text in data.attributes.items():
+        # NUL ends a string for HDF5, and NumPy cuts it off; half surrogates have no UTF-8.
+        if any(letter == "\0" or category(letter) == "Cs" for letter in text):
+            raise InputError(f"the attribute `{name}` cannot be stored: it has a NUL or half a surrogate pair")
+
+
+def _real(what: str, values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind not in "fiub":
+        raise InputError(f"the {what} must be real numbers, found {values.dtype}")
+    return values

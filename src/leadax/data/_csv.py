@@ -1,0 +1,96 @@
+"""CSV tables in long form, through pyarrow: its parser is exact to the bit, and uses all cores."""
+
+import csv
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import InputError
+from . import _csv_fault, _header
+from ._contents import Contents, DamageError
+from ._table import KEYS, assemble, channels_of, to_table
+from .trajectories import Trajectories
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_MARK = b"# leadax {"
+_BOM = b"\xef\xbb\xbf"
+_COMMENT = re.compile(rb"^#[^\n]*\n?", re.MULTILINE)
+_BEFORE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s*#[^\n]*\n)*\s*")
+
+
+def read(path: Path) -> Contents:
+    """Read a table of anyone's making; lines that start with `#` are comments."""
+    raw = path.read_bytes()
+    header = _read_header(raw)
+    line, rows = _cut(raw)
+    columns = next(csv.reader([line.decode()]), [])
+    if header is None:
+        columns = [name.strip() for name in columns]
+    channels = channels_of(columns)
+    table = _parse(rows, columns, raw)
+    environment, trajectory = (table[name].combine_chunks() for name in KEYS[:2])
+    times, states = assemble(
+        environment, trajectory, table["time"].to_numpy(), [table[name].to_numpy() for name in channels]
+    )
+    header = header or _header.Header()
+    return Contents(
+        times=times,
+        states=states,
+        environments=environment.dictionary.to_pylist(),
+        channels=channels,
+        parameters=header.parameters,
+        attributes=header.attributes,
+        fingerprint=header.fingerprint,
+    )
+
+
+def write(data: Trajectories, path: Path) -> None:
+    """Write a first line with parameters, attributes and fingerprint, then the table; floats in their shortest form."""
+    import pyarrow.csv as pc
+
+    table = to_table(data)
+    with path.open("wb") as file:
+        file.write(b"# leadax " + _header.describe(data).encode() + b"\n")
+        pc.write_csv(table, file)
+
+
+def _read_header(raw: bytes) -> _header.Header | None:
+    first = raw[: raw.find(b"\n") + 1 or len(raw)].removeprefix(_BOM)
+    if first.startswith(_MARK):
+        return _header.parse(first.removeprefix(b"# leadax "))
+    # With the mark at the start gone, the line would pass for a comment; the one inside of it gives it away.
+    if _header.MARK.encode() in first:
+        raise DamageError("its first line has lost the mark `# leadax`")
+    return None
+
+
+def _cut(raw: bytes) -> tuple[bytes, memoryview]:
+    """The line with the names of the columns, and the rows; these are not copied unless there are comments inside."""
+    before = _BEFORE.match(raw)
+    start = before.end() if before else 0
+    end = raw.find(b"\n", start) + 1 or len(raw)
+    # Looking for one byte first is ten times as fast as for two.
+    if raw.find(b"#", end) >= 0 and raw.find(b"\n#", end - 1) >= 0:
+        return raw[start:end], memoryview(_COMMENT.sub(b"", raw[end:]))
+    return raw[start:end], memoryview(raw)[end:]
+
+
+def _parse(rows: memoryview, columns: list[str], raw: bytes) -> "pa.Table":
+    import pyarrow as pa
+    import pyarrow.csv as pc
+
+    if not bytes(rows[:1000]).strip():
+        raise InputError("it has no rows")
+    text, number = pa.dictionary(pa.int32(), pa.string()), pa.float64()
+    types = {name: text if name in KEYS[:2] else number for name in columns}
+    try:
+        return pc.read_csv(
+            pa.BufferReader(pa.py_buffer(rows)),
+            read_options=pc.ReadOptions(column_names=columns),
+            convert_options=pc.ConvertOptions(column_types=types),
+        )
+    except pa.ArrowInvalid as error:
+        _csv_fault.explain(raw, columns)
+        raise InputError(str(error)) from error

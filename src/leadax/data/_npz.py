@@ -1,0 +1,86 @@
+"""NumPy archives: `X`, `t`, and what they are called; never pickled."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import InputError
+from . import _seal
+from ._contents import Contents, shared_times
+from .trajectories import Trajectories
+
+
+def read(path: Path) -> Contents:
+    """Read an archive of anyone's making; only `X` and `t` must be there."""
+    fingerprint = _seal.check(path)
+    if not zipfile.is_zipfile(path):
+        raise InputError("it is not a NumPy archive as `numpy.savez` writes them")
+    with np.load(path, allow_pickle=False) as archive:
+        for name in ("X", "t"):
+            if name not in archive:
+                found = ", ".join(f"`{known}`" for known in archive.files) or "nothing"
+                raise InputError(f"no array `{name}` in it: it has {found}")
+        return Contents(
+            times=_array(archive, "t"),
+            states=_array(archive, "X"),
+            environments=_names(archive, "environments"),
+            channels=_names(archive, "channels"),
+            parameters=_mapping(archive, "parameters"),
+            attributes={str(k): str(v) for k, v in _mapping(archive, "attributes").items()},
+            fingerprint=fingerprint,
+        )
+
+
+def write(data: Trajectories, path: Path) -> None:
+    """Write without compression (trajectories hardly compress), sealed in the comment of the archive."""
+    parameters = {name: values.tolist() for name, values in data.parameters.items()}
+    with path.open("wb") as file:
+        np.savez(
+            file,
+            allow_pickle=False,
+            X=data.states,
+            t=shared_times(data),
+            environments=np.array(data.environments),
+            channels=np.array(data.channels),
+            parameters=np.array(json.dumps(parameters)),
+            attributes=np.array(json.dumps(dict(data.attributes))),
+        )
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.comment = bytes(_seal.SIZE)
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size - _seal.SIZE)
+    _seal.append(path, data.fingerprint)
+
+
+def _array(archive: "np.lib.npyio.NpzFile", name: str) -> np.ndarray:
+    try:
+        return archive[name]
+    except ValueError as error:
+        if "allow_pickle" in str(error):
+            raise InputError(
+                f"the array `{name}` holds pickled Python objects, which could run any code and are never read: "
+                "save plain numbers (for unequal lengths pad with NaN)"
+            ) from error
+        raise
+
+
+def _names(archive: "np.lib.npyio.NpzFile", name: str) -> tuple[str, ...] | None:
+    if name not in archive:
+        return None
+    return tuple(map(str, np.atleast_1d(_array(archive, name)).tolist()))
+
+
+def _mapping(archive: "np.lib.npyio.NpzFile", name: str) -> dict:
+    if name not in archive:
+        return {}
+    try:
+        found = json.loads(_array(archive, name).item())
+    except (ValueError, TypeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"`{name}` must be one text with a JSON object in it") from error
+    if not isinstance(found, dict):
+        raise InputError(f"`{name}` must be one text with a JSON object in it")
+    return found

@@ -1,0 +1,65 @@
+"""Zarr stores (format 3), through xarray."""
+
+import json
+import math
+import warnings
+from pathlib import Path
+
+from ._contents import Contents, DamageError
+from ._dataset import from_dataset, to_dataset
+from ._seal import checksum
+from .trajectories import Trajectories
+
+# The seal of a store is a group of its own, which xarray ignores: attributes of the data would be copied into stores
+# with other contents. It has the fingerprint, and a checksum of each file: one flipped byte can make Zarr fill
+# gigabytes, and a lost chunk reads as fill values.
+_SEAL = Path("leadax", "zarr.json")
+_CHUNK = 1 << 21
+
+
+def read(path: Path) -> Contents:
+    """Read a store that Leadax, or anyone, wrote; the files of ours are checked first."""
+    import xarray as xr
+
+    fingerprint = _check_seal(path) if (path / _SEAL).exists() else None
+    durations = xr.coders.CFTimedeltaCoder(decode_via_units=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with xr.open_dataset(path, engine="zarr", consolidated=False, decode_timedelta=durations) as dataset:
+            return from_dataset(dataset, fingerprint)
+
+
+def write(data: Trajectories, path: Path) -> None:
+    """Write the arrays, then the group that seals them."""
+    chunks = {"state": {"chunks": _chunks(data.states.shape)}}
+    to_dataset(data).to_zarr(path, mode="w", zarr_format=3, consolidated=False, encoding=chunks)
+    files = sorted(file for file in path.rglob("*") if file.is_file())
+    checksums = {file.relative_to(path).as_posix(): checksum(file) for file in files}
+    attributes = {"fingerprint": data.fingerprint, "checksums": checksums}
+    (path / _SEAL).parent.mkdir()
+    (path / _SEAL).write_text(json.dumps({"zarr_format": 3, "node_type": "group", "attributes": attributes}))
+
+
+def is_store(path: Path) -> bool:
+    """Whether a folder looks like a Zarr store, of format 2 or 3."""
+    return any((path / name).exists() for name in ("zarr.json", ".zgroup", ".zarray"))
+
+
+def _chunks(shape: tuple[int, ...]) -> tuple[int, ...]:
+    # Whole trajectories of one environment, about 16 MB: Zarr's own choice makes hundreds of small files.
+    trajectories = max(1, min(shape[1], _CHUNK // math.prod(shape[2:])))
+    return (1, trajectories, *shape[2:])
+
+
+def _check_seal(path: Path) -> str:
+    try:
+        seal = json.loads((path / _SEAL).read_bytes())["attributes"]
+        fingerprint, checksums = str(seal["fingerprint"]), dict(seal["checksums"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise DamageError(f"its seal {_SEAL} cannot be read; if you changed it on purpose, remove it") from error
+    for name, expected in checksums.items():
+        found = checksum(path / name) if (path / name).is_file() else None
+        if found != expected:
+            what = "is missing" if found is None else "is not what was written"
+            raise DamageError(f"{name} in it {what}; if you changed it on purpose, remove {_SEAL.parent} in it")
+    return fingerprint

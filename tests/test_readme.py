@@ -1,0 +1,68 @@
+"""Every command that the documents show exists, with the options that they show."""
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from leadax.cli import COMMANDS, run
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def shown_commands(start: str) -> list[str]:
+    blocks = [block for doc in DOCUMENTS for block in re.findall(r"```sh\n(.*?)```", doc.read_text(), re.DOTALL)]
+    inline = [code for doc in DOCUMENTS for code in re.findall(r"`(leadax [^`\n]+|make \w+)`", doc.read_text())]
+    lines = [line.split("#")[0].strip() for block in blocks for line in block.splitlines()] + inline
+    return sorted({line for line in lines if line.startswith(start)})
+
+
+@pytest.mark.parametrize("command", shown_commands("leadax "))
+def test_leadax_commands_exist(command, capsys):
+    _, name, *arguments = shlex.split(command)
+    if name.startswith("-"):
+        assert run([name]) == 0
+        return
+    assert name in COMMANDS, f"`{command}` is shown, but there is no command `{name}`"
+    assert run([name, "--help"]) == 0
+    known = capsys.readouterr().out
+    for argument in arguments:
+        if argument.startswith("--"):
+            assert re.search(rf"{argument}\b", known), f"`{command}` is shown, but {name} has no option {argument}"
+
+
+@pytest.mark.parametrize("command", shown_commands("make "))
+def test_make_targets_exist(command):
+    target = command.split()[1]
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE), f"no target `{target}`"
+
+
+def test_the_check_sees_commands():
+    assert len(shown_commands("leadax ")) >= 3
+    assert {"make demo", "make test"} <= set(shown_commands("make "))
+
+
+def test_one_version():
+    import leadax
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["version"] == leadax.__version__
+    assert f"version: {leadax.__version__}" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_public_names_are_there():
+    import leadax
+
+    for name in leadax.__all__:
+        assert getattr(leadax, name).__doc__, f"leadax.{name} has no docstring"
+
+
+def test_the_python_example_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(["simulate", "lotka-volterra", "lv.nc", "--trajectories", "4", "--environments", "2"]) == 0
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    exec(compile(example, "README.md", "exec"), {})
+    assert "[0.5]" in capsys.readouterr().out
