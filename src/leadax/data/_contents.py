@@ -8,6 +8,7 @@ from unicodedata import category
 import numpy as np
 
 from ..errors import InputError
+from . import _canonical
 from .trajectories import Trajectories
 
 
@@ -41,12 +42,13 @@ class Contents:
         return data
 
     def _build(self) -> Trajectories:
+        times, states = _canonical.dense(seconds(self.times), _real("states", self.states))
         return Trajectories.from_arrays(
-            seconds(self.times),
-            _real("states", self.states),
+            times,
+            states,
             environments=self.environments,
             channels=self.channels,
-            parameters=self.parameters,
+            parameters=_canonical.parameters(self.parameters, len(states)),
             attributes=self.attributes,
         )
 

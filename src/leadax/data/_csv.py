@@ -85,11 +85,14 @@ def _parse(rows: memoryview, columns: list[str], raw: bytes) -> "pa.Table":
         raise InputError("it has no rows")
     text, number = pa.dictionary(pa.int32(), pa.string()), pa.float64()
     types = {name: text if name in KEYS[:2] else number for name in columns}
+    # Many write a space after the comma, which pyarrow takes off numbers only.
+    missing = pc.ConvertOptions().null_values
+    missing += [" " + word for word in missing]
     try:
         return pc.read_csv(
             pa.BufferReader(pa.py_buffer(rows)),
             read_options=pc.ReadOptions(column_names=columns),
-            convert_options=pc.ConvertOptions(column_types=types),
+            convert_options=pc.ConvertOptions(column_types=types, null_values=missing),
         )
     except pa.ArrowInvalid as error:
         _csv_fault.explain(raw, columns)

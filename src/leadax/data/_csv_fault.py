@@ -13,11 +13,11 @@ _MISSING = {"#N/A", "#NA", "N/A", "NA", "NULL", "n/a", "null"}
 def explain(raw: bytes, columns: list[str]) -> None:
     """Raise `InputError` with the line, the column and the cell, if something is found."""
     lines = raw.decode(errors="replace").split("\n")
-    kept = [(number, line) for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
+    kept = [(number, line) for number, line in enumerate(lines, 1) if line.rstrip("\r") and not line.startswith("#")]
     for number, line in kept[1:]:
         cells = next(csv.reader([line.rstrip("\r")]), [])
         if len(cells) != len(columns):
             raise InputError(f"line {number} has {len(cells)} cells, expected {len(columns)} ({', '.join(columns)})")
         for name, cell in zip(columns, cells, strict=True):
-            if name not in KEYS[:2] and cell not in _MISSING and not _NUMBER.fullmatch(cell):
+            if name not in KEYS[:2] and cell.strip() not in _MISSING and not _NUMBER.fullmatch(cell):
                 raise InputError(f"line {number}, column `{name}`: expected a number, found `{cell}`")

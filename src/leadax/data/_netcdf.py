@@ -1,7 +1,9 @@
 """NetCDF-4 files, through xarray and h5netcdf."""
 
+import io
 import warnings
 from pathlib import Path
+from typing import Any
 
 from ..errors import InputError
 from . import _seal
@@ -17,7 +19,7 @@ def read(path: Path) -> Contents:
     import xarray as xr
 
     fingerprint = _seal.check(path)
-    engine = _engine(path)
+    engine: Any = _engine(path)
     # Only what xarray itself stored as durations is one: a parameter in "days" stays a number.
     durations = xr.coders.CFTimedeltaCoder(decode_via_units=False)
     with warnings.catch_warnings():
@@ -28,11 +30,42 @@ def read(path: Path) -> Contents:
 
 def write(data: Trajectories, path: Path) -> None:
     """Write and seal. The seal notices more than `fletcher32` would, and reading is twice as fast without chunks."""
-    to_dataset(data).to_netcdf(path, engine="h5netcdf")
+    with _Disk(path) as file:
+        to_dataset(data).to_netcdf(file, engine="h5netcdf")
+    if file.error is not None:
+        raise file.error
     _seal.append(path, data.fingerprint)
 
 
-def _engine(path: Path):
+class _Disk(io.FileIO):
+    """A file that keeps its errors for later.
+
+    On a full disk HDF5 can neither write nor close its file, and takes the whole process down when Python, some time
+    later, tidies up. So it is told that all is well; the file is thrown away anyhow.
+    """
+
+    def __init__(self, path: Path):
+        super().__init__(path, "w+")
+        self.error: BaseException | None = None
+
+    def write(self, data: Any, /) -> int:
+        try:
+            rest = memoryview(data).cast("B")
+            while self.error is None and len(rest):
+                rest = rest[super().write(rest) :]
+        except BaseException as error:  # Ctrl-C as well: HDF5 does not survive that either
+            self.error = error
+        return len(data)
+
+    def truncate(self, size: int | None = None, /) -> int:
+        try:
+            return super().truncate(size) if self.error is None else 0
+        except OSError as error:
+            self.error = error
+            return 0
+
+
+def _engine(path: Path) -> str:
     with path.open("rb") as file:
         head = file.read(4)
     if head not in _MAGIC:

@@ -46,7 +46,7 @@ def check(data: Trajectories) -> None:
 
 def channels_of(columns: Sequence[str]) -> list[str]:
     """The columns that are channels, once it is sure that the others are there."""
-    found = ", ".join(f"`{name}`" for name in columns)
+    found = ", ".join(f"`{name}`" for name in columns) or "none"
     for name in KEYS:
         if name not in columns:
             raise InputError(f"no column `{name}` in it: it has {found}")

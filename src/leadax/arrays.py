@@ -1,0 +1,75 @@
+"""Trees of arrays in safetensors files: self-describing, sealed by a SHA-256, no code in them."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import PyTree
+
+from ._atomic import one_line
+from .errors import InputError
+
+_MARK = "leadax"
+
+
+def write_tree(path: Path, tree: PyTree, about: Mapping[str, Any]) -> None:
+    """Write the arrays of a tree, and a JSON document about them, to one file."""
+    from safetensors.numpy import save_file
+
+    arrays = flatten(tree)
+    text = json.dumps(about, sort_keys=True)
+    save_file(arrays, path, metadata={_MARK: text, "sha256": _digest(arrays, text)})
+
+
+def read_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays by their place in the tree, and the document; `InputError` if a bit is not as it was written."""
+    from safetensors import safe_open
+
+    if not path.is_file():
+        raise InputError(f"{path} does not exist")
+    try:
+        with safe_open(path, "numpy") as file:
+            metadata = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except Exception as error:  # the library's own errors, of several kinds
+        raise InputError(f"{path} is damaged or not a safetensors file: {one_line(error)}") from error
+    if not {_MARK, "sha256"} <= set(metadata):
+        raise InputError(f"{path} was not written by Leadax, or is damaged: it lacks its description")
+    if _digest(arrays, metadata[_MARK]) != metadata["sha256"]:
+        raise InputError(f"{path} is damaged: its contents do not match their SHA-256")
+    return arrays, json.loads(metadata[_MARK])
+
+
+def flatten(tree: PyTree) -> dict[str, np.ndarray]:
+    """The arrays of a tree by their place in it."""
+    leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
+    return {jax.tree_util.keystr(place): np.asarray(leaf) for place, leaf in leaves}
+
+
+def fill(template: PyTree, arrays: Mapping[str, np.ndarray], what: str) -> PyTree:
+    """The template with the arrays in their places; shapes and types must agree."""
+    places, structure = jax.tree_util.tree_flatten_with_path(template)
+    names = [jax.tree_util.keystr(place) for place, _ in places]
+    if set(names) != set(arrays):
+        odd = sorted(set(names) ^ set(arrays))[0]
+        raise InputError(f"{what} does not fit this model: `{odd}` is in one of them only")
+    for name, (_, leaf) in zip(names, places, strict=True):
+        if (arrays[name].shape, arrays[name].dtype) != (leaf.shape, leaf.dtype):
+            raise InputError(
+                f"{what} does not fit this model: `{name}` has shape {arrays[name].shape} and type "
+                f"{arrays[name].dtype}, expected {leaf.shape} and {leaf.dtype}"
+            )
+    return jax.tree_util.tree_unflatten(structure, [jax.numpy.asarray(arrays[name]) for name in names])
+
+
+def _digest(arrays: Mapping[str, np.ndarray], text: str) -> str:
+    digest = hashlib.sha256(text.encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,63 @@
+"""From the container to what a program computes with: padded arrays without NaN, and masks."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, DTypeLike, Float
+
+from ..errors import InputError
+from .trajectories import Trajectories
+
+
+class Batch(NamedTuple):
+    """Trajectories of all environments, ready to learn from. The first point of each is complete: a forecast's start.
+
+    - `times`: counted from each trajectory's start; a padded tail repeats the last time, so that nothing moves there;
+    - `states`: 0 where nothing was observed;
+    - `observed`: which values count in an error;
+    - `complete`: at which points all of a state was observed: there a forecast can restart, and Ω can be asked.
+    """
+
+    times: Float[Array, "env traj time"]
+    states: Float[Array, "env traj time *space channel"]
+    observed: Bool[Array, "env traj time *space channel"]
+    complete: Bool[Array, "env traj time"]
+
+
+def to_batch(data: Trajectories, dtype: DTypeLike = jnp.float32) -> Batch:
+    """Arrays of a data set. Points before the first complete one of a trajectory are left out.
+
+    >>> import numpy as np
+    >>> data = Trajectories.from_arrays(range(3), np.array([[[[np.nan], [1.0], [2.0]]]]))
+    >>> to_batch(data).states[0, 0, :, 0].tolist()
+    [1.0, 2.0, 0.0]
+    """
+    observed = data.observed
+    complete = np.asarray(observed.all(axis=tuple(range(3, observed.ndim))))
+    start = _start(data, complete)
+    # Shifting each trajectory to its first complete point; what wraps around is cut off by `present`.
+    index = (np.arange(data.times.shape[2]) + start[..., None]) % data.times.shape[2]
+    shift = lambda array: np.take_along_axis(array, index.reshape(index.shape + (1,) * (array.ndim - 3)), axis=2)
+    present = np.arange(data.times.shape[2]) < (data.lengths - start)[..., None]
+    times = np.where(present, shift(data.times), -np.inf)
+    # Counting from each start in float64 keeps the digits of dates and clock times in float32.
+    times = np.maximum.accumulate(np.where(present, times - times[..., :1], 0.0), axis=2)
+    seen = shift(observed) & present.reshape(present.shape + (1,) * (observed.ndim - 3))
+    return Batch(
+        times=jnp.asarray(times, dtype),
+        states=jnp.asarray(np.where(seen, shift(data.states), 0.0), dtype),
+        observed=jnp.asarray(seen),
+        complete=jnp.asarray(shift(complete) & present),
+    )
+
+
+def _start(data: Trajectories, complete: np.ndarray) -> np.ndarray:
+    start = np.argmax(complete, axis=2)
+    usable = complete.any(axis=2) & (data.lengths - start >= 2)
+    for e, i in np.argwhere(~usable & (data.lengths > 0))[:1]:
+        raise InputError(
+            f"trajectory {i} of environment `{data.environments[e]}` never has all channels observed at one time with "
+            "a point after it: a forecast needs such a state to start from, leave it out"
+        )
+    return start

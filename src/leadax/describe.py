@@ -1,0 +1,100 @@
+"""Settings as plain JSON, and back: what a run folder and a model file say about a method. Never code."""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from . import penalty as penalties
+from .errors import InputError, unknown
+from .methods import METHODS, Method, NetFactory
+from .nets import NETS, Net, Scaled, Scales
+
+PENALTIES = {kind.__name__: kind for kind in (
+    penalties.Omega, penalties.EmpiricalNorm, penalties.SpectralNorm, penalties.Frobenius
+)}  # fmt: skip
+_CLASSES = {METHODS[name]: name for name in METHODS if isinstance(METHODS[name], type)}
+
+
+def scaled(factory: NetFactory, scales: Scales) -> NetFactory:
+    """An architecture between two changes of units, for data of unknown scale; see `leadax.nets.Scaled`."""
+    return functools.partial(_build_scaled, factory=factory, scales=scales)
+
+
+def describe_method(method: Method) -> dict[str, Any]:
+    """A method as JSON.
+
+    >>> from leadax.methods import Leads
+    >>> from leadax.nets import MLP
+    >>> describe_method(Leads(net=functools.partial(MLP, width=8), solver="rk4"))["net"]
+    {'name': 'mlp', 'options': {'width': 8}, 'scaled': False}
+    """
+    return {
+        "name": _CLASSES.get(type(method), type(method).__qualname__),
+        "net": None if method.net is None else _describe_net(method.net),
+        "solver": method.solver,
+        "substeps": method.substeps,
+        "penalty": None if method.penalty is None else _describe_penalty(method.penalty),
+        "penalty_weight": method.penalty_weight,
+    }
+
+
+def method_from(description: Mapping[str, Any], *, net: NetFactory | None = None) -> Method:
+    """The method that `describe_method` described; `net` stands in for an architecture of your own."""
+    name = description["name"]
+    if name not in METHODS:
+        raise InputError(unknown("method", name, METHODS))
+    settings = {key: value for key, value in description.items() if key != "name"}
+    settings["net"] = net or _net_from(description["net"])
+    settings["penalty"] = None if description["penalty"] is None else _penalty_from(description["penalty"])
+    return METHODS[name](**settings)
+
+
+def _build_scaled(state_shape: tuple[int, ...], *, key: Any, factory: NetFactory, scales: Scales) -> Net:
+    return Scaled(factory(state_shape, key=key), *scales)
+
+
+def _describe_net(factory: NetFactory) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    is_scaled = False
+    while isinstance(factory, functools.partial):
+        if factory.func is _build_scaled:
+            is_scaled, factory = True, factory.keywords["factory"]
+        else:
+            options = {**factory.keywords, **options}
+            factory = factory.func
+    known = {kind: name for name, kind in NETS.items()}
+    name = known.get(factory, f"{factory.__module__}.{getattr(factory, '__qualname__', type(factory).__qualname__)}")
+    return {"name": name, "options": options, "scaled": is_scaled}
+
+
+def _net_from(description: Mapping[str, Any]) -> NetFactory:
+    if description["name"] not in NETS:
+        raise InputError(
+            f"the net `{description['name']}` is not one of {', '.join(NETS)}: give the class it was made of, "
+            "for instance `Model.load(path, net=MyNet)`"
+        )
+    factory = functools.partial(NETS[description["name"]], **description["options"])
+    if not description["scaled"]:
+        return factory
+    # The true scales are arrays of the model and come with it.
+    return lambda shape, *, key: Scaled(factory(shape, key=key), *Scales(*(np.ones(shape[-1]) for _ in range(3))))
+
+
+def _describe_penalty(penalty: Any) -> Any:
+    if not dataclasses.is_dataclass(penalty):
+        return "inf" if isinstance(penalty, float) and math.isinf(penalty) else penalty
+    fields = {f.name: _describe_penalty(getattr(penalty, f.name)) for f in dataclasses.fields(penalty)}
+    return {"type": type(penalty).__name__, **fields}
+
+
+def _penalty_from(description: Any) -> Any:
+    if not isinstance(description, Mapping):
+        return math.inf if description == "inf" else description
+    if description["type"] not in PENALTIES:
+        raise InputError(unknown("penalty", description["type"], PENALTIES))
+    fields = {key: _penalty_from(value) for key, value in description.items() if key != "type"}
+    return PENALTIES[description["type"]](**fields)

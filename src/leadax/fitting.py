@@ -1,0 +1,315 @@
+"""`fit`: from a method and data to a model. Looks at the test set, keeps checkpoints, resumes, stops when told."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax.sharding import NamedSharding, PartitionSpec
+from jaxtyping import DTypeLike
+
+from ._types import PRNGKey
+from .checkpoint import RunFolder
+from .data import Trajectories
+from .data.batch import Batch, to_batch
+from .describe import describe_method
+from .errors import InputError, LeadaxError, RunError
+from .evaluation import error_program, summarise
+from .experiments import Settings, complete, settings_for
+from .methods import Method, Parts
+from .model import Model, cast
+from .objective import ScheduledSampling
+from .training import Progress, Recipe, TrainState, advance_program, init_state
+
+# A call of the compiled program lasts about this long: rare enough to cost nothing, short enough to stop when told.
+SECONDS_PER_CALL = 1.0
+RETRIES = 8
+
+
+class Interrupted(LeadaxError):
+    """Training was told to stop, and saved what it had."""
+
+    exit_status = 130
+
+
+class Look(NamedTuple):
+    """What a listener hears of: where training stands. Errors have one number per seed."""
+
+    step: int
+    steps: int
+    loss: np.ndarray
+    test: np.ndarray | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long to train and how fast.
+
+    - `steps`: gradient steps; `learning_rate`: of the first step;
+    - `decay`: `cosine` to zero at the last step, or `constant` as in the paper;
+    - `look_every`, `checkpoint_every`: steps between looks at the test set, and between checkpoints.
+    """
+
+    steps: int = 12_000
+    learning_rate: float = 1e-3
+    decay: Literal["cosine", "constant"] = "cosine"
+    look_every: int = 50
+    checkpoint_every: int = 1_000
+
+    def __post_init__(self):
+        for name in ("steps", "learning_rate", "look_every", "checkpoint_every"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"`{name}` must be positive, got {getattr(self, name)}")
+        if self.decay not in ("cosine", "constant"):
+            raise InputError(f"`decay` must be `cosine` or `constant`, got `{self.decay}`")
+
+    def adam(self) -> optax.GradientTransformation:
+        """Adam with this learning rate."""
+        constant = self.decay == "constant"
+        return optax.adam(
+            self.learning_rate if constant else optax.cosine_decay_schedule(self.learning_rate, self.steps)
+        )
+
+
+def fit(
+    method: Method,
+    train: Trajectories,
+    *,
+    key: PRNGKey,
+    steps: int = 12_000,
+    test: Trajectories | None = None,
+    seeds: int = 1,
+    protocol: str = "clean",
+    learning_rate: float = 1e-3,
+    decay: Literal["cosine", "constant"] = "cosine",
+    optimiser: optax.GradientTransformation | None = None,
+    sampling: ScheduledSampling = ScheduledSampling(),
+    batch_size: int | None = None,
+    settings: Settings | None = None,
+    start: Parts | None = None,
+    trainable: tuple[str, ...] = ("shared", "specific"),
+    dtype: DTypeLike = jnp.float32,
+    look_every: int = 50,
+    checkpoint_every: int = 1_000,
+    run: str | Path | None = None,
+    on_divergence: Literal["stop", "retry"] = "stop",
+    listen: Callable[[Look], None] = lambda look: None,
+    warn: Callable[[str], None] = lambda text: None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Model:
+    """Learn a model of all environments: minimise the error of trajectories + Ω/λ.
+
+    **Arguments**
+
+    - `method`: `Leads()`, `OneForAll()`, …; what it leaves open is chosen from the data;
+    - `key`: a `jax.random` key; the same key gives the same bits on the same machine;
+    - `test`: looked at every `look_every` steps, and never used;
+    - `seeds`: so many models at once, from different random weights;
+    - `optimiser`: any of Optax, in place of Adam with `learning_rate` and `decay`;
+    - `batch_size`: trajectories per environment and step; all by default;
+    - `start`, `trainable`: begin from these parts, and train only these halves of them;
+    - `run`: a folder for checkpoints and metrics; an unfinished run there is resumed;
+    - `on_divergence`: what to do when the loss is not finite: stop, or go back with half the learning rate.
+
+    >>> import jax.random as jr, numpy as np
+    >>> t = np.linspace(0, 2, 9)
+    >>> x = np.stack([np.exp(-a * t) for a in (0.5, 1.0)])[:, None, :, None]
+    >>> from leadax import Leads, Trajectories
+    >>> model = fit(Leads(), Trajectories.from_arrays(t, x), steps=20, key=jr.key(0))
+    >>> model.environments
+    ('e0', 'e1')
+    """
+    schedule = Schedule(steps, learning_rate, decay, look_every, checkpoint_every)
+    if seeds < 1:
+        raise InputError(f"`seeds` must be at least 1, got {seeds}")
+    settings = settings or settings_for(train)
+    method = complete(method, settings, protocol)
+    recipe = Recipe(
+        method=method,
+        optimiser=optimiser or schedule.adam(),
+        sampling=sampling,
+        batch_size=batch_size or settings.batch_size,
+        trainable=trainable,
+        error_scale=np.broadcast_to(settings.error_scale, (len(train.channels),)),
+    )
+    config = {
+        "method": describe_method(method),
+        "schedule": schedule.__dict__,
+        "optimiser": "custom" if optimiser else "adam",
+        "sampling": sampling.__dict__,
+        "batch_size": recipe.batch_size,
+        "trainable": list(trainable),
+        "seeds": seeds,
+        "key": [int(k) for k in np.asarray(jax.random.key_data(key))],
+        "protocol": protocol,
+        "dtype": str(jnp.dtype(dtype)),
+        "train": train.fingerprint,
+        "test": test.fingerprint if test is not None else None,
+    }
+    job = _Job(recipe, schedule, train, test, config, dtype, listen, warn, should_stop, on_divergence)
+    state = job.first_state(key, seeds, start)
+    if run is None:
+        return job.run(state, None)
+    folder = RunFolder(run, warn)
+    with folder.locked():
+        folder.agree(config)
+        return job.run(state, folder)
+
+
+class _Job:
+    """One training run: holds what does not change, so that the loop reads as what happens."""
+
+    def __init__(self, recipe, schedule, train, test, config, dtype, listen, warn, should_stop, on_divergence):
+        self.recipe: Recipe = recipe
+        self.schedule: Schedule = schedule
+        self.train: Trajectories = train
+        self.test: Trajectories | None = test
+        self.config: dict[str, Any] = config
+        self.listen, self.warn, self.should_stop = listen, warn, should_stop
+        self.retry = on_divergence == "retry"
+        self.dtype = dtype
+        self.batch = to_batch(train, dtype)
+        self.test_batch = _checked_test(train, test, dtype)
+        self.devices = _devices(config["seeds"])
+        self.advance = advance_program(recipe, self.devices)
+        self.errors = error_program(recipe.method)
+        self.looks: list[dict[str, Any]] = []
+
+    def first_state(self, key: PRNGKey, seeds: int, start: Parts | None) -> TrainState:
+        """The states of all seeds before the first step, on their devices."""
+        environments = len(self.train.environments)
+
+        def one(key: PRNGKey) -> TrainState:
+            for_parts, for_state = jax.random.split(key)
+            parts = self.recipe.method.init(self.train.state_shape, environments, key=for_parts)
+            return init_state(self.recipe, cast(parts, self.dtype), environments, for_state)
+
+        # Seed k has the same weights whether it is trained alone or with others.
+        keys = jax.vmap(lambda k: jax.random.fold_in(key, k))(jnp.arange(seeds))
+        state = jax.jit(jax.vmap(one))(keys)
+        return state if start is None else state._replace(parts=start)
+
+    def run(self, state: TrainState, folder: RunFolder | None) -> Model:
+        """Train to the end from this state, or from the newest checkpoint in the folder."""
+        template = jax.eval_shape(lambda: state)
+        found = folder.load_checkpoint(template) if folder else None
+        if found:
+            state, _ = found
+        state = self._placed(state)
+        step = int(state.step[0])
+        if folder:
+            self.looks = folder.metrics(up_to=step)
+        begun, spent = time.perf_counter(), self.looks[-1]["seconds"] if self.looks else 0.0
+        good, retries = jax.device_get(state), 0
+        while step < self.schedule.steps:
+            state, progress, done = self._until_next_event(state, step)
+            step = int(state.step[0])
+            if not np.all(progress.finite):
+                retries += 1
+                state = self._go_back(good, progress, step, retries)
+                step = int(state.step[0])
+                continue
+            if step % self.schedule.look_every == 0 or step == self.schedule.steps:
+                self._look(state, progress, step, spent + time.perf_counter() - begun, folder)
+            if step % self.schedule.checkpoint_every == 0 or step == self.schedule.steps or not done:
+                good, retries = jax.device_get(state), 0
+                if folder:
+                    folder.save_checkpoint(good, step)
+            if not done:
+                where = f"; run the same again to go on from {folder.path}" if folder else ""
+                raise Interrupted(f"stopped at step {step} of {self.schedule.steps}{where}")
+        return self._model(jax.device_get(state))
+
+    def _until_next_event(self, state: TrainState, step: int) -> tuple[TrainState, Progress, bool]:
+        """Go on to the next look, checkpoint or end, in calls of about a second; False at last if told to stop."""
+        schedule = self.schedule
+        following = lambda every: (step // every + 1) * every
+        target = min(following(schedule.look_every), following(schedule.checkpoint_every), schedule.steps)
+        size = 1 if not hasattr(self, "_pace") else max(1, int(SECONDS_PER_CALL / self._pace))
+        while True:
+            count = min(size, target - step)
+            begin = time.perf_counter()
+            state, progress = self.advance(state, self.batch, count)
+            progress = jax.device_get(progress)
+            self._pace = (time.perf_counter() - begin) / count
+            step += count
+            if step >= target or not np.all(progress.finite):
+                return state, progress, True
+            if self.should_stop():
+                return state, progress, False
+            size = max(1, int(SECONDS_PER_CALL / self._pace))
+
+    def _go_back(self, good: TrainState, progress: Progress, step: int, retries: int) -> TrainState:
+        # The seed that went wrong, and its environment with the largest error, or the first that is not a number.
+        seed = int(np.argmin(progress.finite))
+        e = int(np.argmax(np.nan_to_num(progress.terms.error[seed], nan=np.inf, posinf=np.inf)))
+        what = (
+            f"the loss is not finite at step {step + 1}, in environment `{self.train.environments[e]}` of seed {seed}; "
+            f"the last good checkpoint is of step {int(good.step[0])}"
+        )
+        if not self.retry or retries > RETRIES:
+            raise RunError(f"{what}: try a smaller learning rate, more substeps, or --on-divergence retry")
+        scale = good.rate_scale * 0.5**retries
+        self.warn(f"{what}: going on from there with {float(scale.min()):g} times the learning rate")
+        return self._placed(good._replace(rate_scale=scale))
+
+    def _look(self, state: TrainState, progress: Progress, step: int, seconds: float, folder: RunFolder | None) -> None:
+        test = None
+        if self.test is not None and self.test_batch is not None:
+            sums = self.errors(state.parts, self.test_batch)
+            test = summarise(sums, self.test_batch, self.test.environments, self.config["protocol"]).mse_per_seed
+        line = {
+            "step": step,
+            "loss": progress.loss.tolist(),
+            "error": progress.terms.error.mean(axis=1).tolist(),
+            "penalty": progress.terms.penalty.sum(axis=1).tolist(),
+            "test": None if test is None else test.tolist(),
+            "seconds": seconds,
+        }
+        self.looks.append(line)
+        if folder:
+            folder.log(line)
+        self.listen(Look(step, self.schedule.steps, np.asarray(progress.loss), test, seconds))
+
+    def _placed(self, state: TrainState) -> TrainState:
+        if self.devices == 1:
+            return jax.tree.map(jnp.asarray, state)
+        mesh = jax.make_mesh((self.devices,), ("seed",), axis_types=(jax.sharding.AxisType.Auto,))
+        return jax.device_put(state, NamedSharding(mesh, PartitionSpec("seed")))
+
+    def _model(self, state: TrainState) -> Model:
+        steps = np.diff(self.batch.times, axis=-1)
+        about = {key: self.config[key] for key in ("protocol", "train", "test", "key", "schedule", "sampling")}
+        return Model(
+            method=self.recipe.method,
+            parts=jax.tree.map(jnp.asarray, state.parts),
+            environments=self.train.environments,
+            channels=self.train.channels,
+            state_shape=self.train.state_shape,
+            time_step=float(steps.max()),
+            about={**about, "steps": int(state.step[0]), "looks": self.looks},
+        )
+
+
+def _devices(seeds: int) -> int:
+    """Over how many devices the seeds are spread: all, if they divide evenly."""
+    count = jax.local_device_count()
+    return count if seeds % count == 0 else 1
+
+
+def _checked_test(train: Trajectories, test: Trajectories | None, dtype: DTypeLike) -> Batch | None:
+    if test is None:
+        return None
+    if test.environments != train.environments or test.state_shape != train.state_shape:
+        raise InputError(
+            "the test data must have the environments and the state shape of the training data, "
+            f"{', '.join(train.environments)} and {train.state_shape}; "
+            f"got {', '.join(test.environments)} and {test.state_shape}"
+        )
+    return to_batch(test, dtype)

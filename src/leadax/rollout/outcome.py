@@ -1,0 +1,106 @@
+"""What an adaptive solve came to, as numbers and in words."""
+
+from typing import NamedTuple
+
+import diffrax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from leadax.errors import RunError
+
+from .solvers import IMPLICIT
+
+DONE, OUT_OF_STEPS, STUCK, BROKEN = range(4)
+
+
+class Solution(NamedTuple):
+    """What `solve` returns; under `vmap` every entry gains the batch axes.
+
+    - `states`: at the times asked for, NaN from where it failed;
+    - `status`: 0 done; 1 `max_steps` reached; 2 no step is small enough (blow-up, non-finite field); 3 anything else;
+    - `stopped`, `until`: the time that was reached, and the last one asked for;
+    - `largest`: max |x| where it stopped, which tells a blow-up from a stiff system;
+    - `steps`: how many were made, rejected ones included.
+
+    >>> import jax.numpy as jnp
+    >>> from leadax.rollout import solve
+    >>> blown_up = solve(jnp.square, jnp.array([1.0]), jnp.array([0.0, 0.5, 2.0]))
+    >>> int(blown_up.status), jnp.isnan(blown_up.states[:, 0]).tolist()
+    (2, [False, False, True])
+    """
+
+    states: Float[Array, "*batch_time_space channel"]
+    status: Int[Array, "*batch"]
+    stopped: Float[Array, "*batch"]
+    until: Float[Array, "*batch"]
+    largest: Float[Array, "*batch"]
+    steps: Int[Array, "*batch"]
+
+
+def summary(raw: diffrax.Solution, times: Array, clock: Array) -> Solution:
+    """Our account of Diffrax's solution over `clock`, which are the `times` counted from the first one."""
+    assert raw.ts is not None
+    assert raw.ys is not None
+    stopped, states, last = raw.ts[1][0], raw.ys[0], raw.ys[1]
+    reached = (clock <= stopped).reshape(-1, *[1] * (states.ndim - 1))
+    return Solution(
+        states=jnp.where(reached, states, jnp.nan),
+        status=_status(raw.result),
+        stopped=times[0] + stopped.astype(times.dtype),
+        until=times[-1],
+        largest=jnp.max(jnp.abs(last)),
+        steps=raw.stats["num_steps"],
+    )
+
+
+def _status(result: diffrax.RESULTS) -> Int[Array, ""]:
+    known = ("successful", "max_steps_reached", "dt_min_reached")
+    where = [result == getattr(diffrax.RESULTS, name) for name in known]
+    return jnp.select(where, [DONE, OUT_OF_STEPS, STUCK], BROKEN)
+
+
+def raise_if_failed(solution: Solution, *, solver: str = "tsit5", start: float = 0.0) -> None:
+    """A `RunError` for the first failure in a solution or a batch of them: what happened, when, and what to do.
+
+    - `solver`: the name of the one that was used, for the advice;
+    - `start`: added to the times in the message, where the solution counts from zero.
+
+    >>> import jax.numpy as jnp
+    >>> from leadax.rollout import solve
+    >>> raise_if_failed(solve(jnp.square, jnp.array([1.0]), jnp.array([0.0, 2.0])))
+    Traceback (most recent call last):
+    ...
+    leadax.errors.RunError: the solver 'tsit5' stopped at t = 1... on its way to t = 2: ...
+    """
+    status = np.asarray(solution.status)
+    failed = np.flatnonzero(status != DONE)
+    if failed.size == 0:
+        return
+    k = int(failed[0])
+    pick = lambda values: np.asarray(values).ravel()[k].item()
+    which = f" in solution {k} of {status.size} ({failed.size} failed)" if status.ndim else ""
+    raise RunError(
+        f"the solver {solver!r} stopped at t = {start + pick(solution.stopped):.6g} on its way to"
+        f" t = {start + pick(solution.until):.6g}{which}:"
+        f" {_reason(int(status.ravel()[k]), pick(solution.steps), pick(solution.largest))};"
+        f" {_advice(int(status.ravel()[k]), solver, np.asarray(solution.states).dtype)}"
+    )
+
+
+def _reason(status: int, steps: int, largest: float) -> str:
+    return {
+        OUT_OF_STEPS: f"{steps} steps were not enough",
+        STUCK: f"no step is small enough there, where the largest |x| is {largest:.3g}",
+        BROKEN: "the equations of an implicit step could not be solved",
+    }[status]
+
+
+def _advice(status: int, solver: str, dtype: np.dtype) -> str:
+    stiff = "" if solver in IMPLICIT else "the system may be stiff, try solver='kvaerno5'; or "
+    precise = "" if dtype == np.float64 else ", or compute in float64"
+    return {
+        OUT_OF_STEPS: f"{stiff}raise `max_steps`, or loosen `rtol` and `atol`",
+        STUCK: f"x grows without bound or the field is not finite there: ask only for earlier times{precise}",
+        BROKEN: f"try solver='tsit5', or loosen `rtol` and `atol`{precise}",
+    }[status]

@@ -1,0 +1,65 @@
+"""The adaptive methods by name, and how each chooses its steps."""
+
+from collections.abc import Callable
+
+import diffrax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from ._lookup import lookup
+
+EXPLICIT: dict[str, Callable[[], diffrax.AbstractSolver]] = {
+    "heun": diffrax.Heun,
+    "bosh3": diffrax.Bosh3,
+    "tsit5": diffrax.Tsit5,
+    "dopri5": diffrax.Dopri5,
+    "dopri8": diffrax.Dopri8,
+}
+
+IMPLICIT: dict[str, Callable[..., diffrax.AbstractSolver]] = {
+    "implicit-euler": diffrax.ImplicitEuler,
+    "kvaerno3": diffrax.Kvaerno3,
+    "kvaerno5": diffrax.Kvaerno5,
+}
+
+SOLVERS: dict[str, Callable[..., diffrax.AbstractSolver]] = EXPLICIT | IMPLICIT
+"""The methods that `predict` knows by name; the last three are implicit, for stiff systems."""
+
+
+class StopWhenStuck(diffrax.PIDController):
+    """Diffrax's controller, which also ends the solve once steps cannot get any smaller: at a blow-up, for instance.
+
+    On its own it would try the same step again until `max_steps`. Its `dtmin` is a constant, which cannot serve both
+    the first moments of a stiff system and its last; here the limit is the spacing of numbers at the current time.
+    """
+
+    def adapt_step_size(self, t0, t1, *args, **kwargs):
+        """As Diffrax, with the result `dt_min_reached` where the next step is no smaller than one that failed."""
+        keep, start, end, jump, state, result = super().adapt_step_size(t0, t1, *args, **kwargs)
+        # Negated, since comparisons with NaN are false and a step to NaN is just as stuck. 0.9 of the spacing rounds up
+        # to the spacing, so a failed step of that size is followed by itself, never by an empty one.
+        stuck = jnp.where(keep, jnp.logical_not(end > start), jnp.logical_not(end < t1))
+        result = diffrax.RESULTS.where(stuck, diffrax.RESULTS.dt_min_reached, result)
+        return keep, start, end, jump, state, result
+
+
+def method_and_controller(
+    name: str, rtol: float | Array, atol: float | Array, landings: Array
+) -> tuple[diffrax.AbstractSolver, diffrax.ClipStepSizeController]:
+    """The method of that name, and steps that keep its error below rtol·|x| + atol and land on the times `landings`.
+
+    Landing costs a step per time (0.2 against 0.1 ms for 20 times of Lotka–Volterra, 0.6 against 0.15 ms for 200), but
+    what is returned then has the accuracy asked for. Interpolated states were 2 to 1700 times worse: interpolation is
+    of lower order than the method, for the implicit ones cubic or linear.
+    """
+    build = lookup("solver", name, SOLVERS)
+    if name in EXPLICIT:
+        control = StopWhenStuck(rtol=rtol, atol=atol)
+        return build(), diffrax.ClipStepSizeController(control, step_ts=landings)
+    # Diffrax solves the equations of a stage to 1 % of the tolerances. float32 has no digits for that: such solves get
+    # lost in rounding, and steps shrink to nothing (Kvaerno5 on dx/dt = x² at t = 0.003). Solving to the tolerances
+    # themselves, with the PI control that Diffrax advises for stiff systems, also takes 4 times fewer steps on van der
+    # Pol (1 477 against 6 204 at 1e-8) and Lotka–Volterra (64 against 339), with errors of the size asked for.
+    control = StopWhenStuck(rtol=rtol, atol=atol, pcoeff=0.3, icoeff=0.4)
+    finder = diffrax.VeryChord(rtol=100 * rtol, atol=100 * atol)  # pyright: ignore[reportArgumentType]
+    return build(root_finder=finder), diffrax.ClipStepSizeController(control, step_ts=landings)

@@ -1,0 +1,85 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from leadax.nets.circular import by_lax, by_shifts, circular_convolution
+
+CASES = [((7,), 3), ((8,), 5), ((6, 5), 3), ((5, 8), 5), ((3, 3), 5), ((6, 4), 1)]
+
+
+def case(space, taps, inputs=3, outputs=2):
+    keys = jax.random.split(jax.random.key(0))
+    x = jax.random.normal(keys[0], (*space, inputs))
+    return x, jax.random.normal(keys[1], (*(taps,) * len(space), inputs, outputs))
+
+
+def loop(x, kernel):
+    """The definition, one product at a time."""
+    x, kernel = np.asarray(x), np.asarray(kernel)
+    space, taps = x.shape[:-1], kernel.shape[:-2]
+    y = np.zeros((*space, kernel.shape[-1]))
+    for i in np.ndindex(space):
+        for t in np.ndindex(taps):
+            source = tuple((a + b - k // 2) % n for a, b, k, n in zip(i, t, taps, space, strict=True))
+            y[i] += x[source] @ kernel[t]
+    return y
+
+
+@pytest.mark.parametrize("convolve", [by_shifts, by_lax, circular_convolution])
+@pytest.mark.parametrize(("space", "taps"), CASES)
+def test_definition(convolve, space, taps):
+    x, kernel = case(space, taps)
+    np.testing.assert_allclose(jax.jit(convolve)(x, kernel), loop(x, kernel), atol=1e-12)
+
+
+@pytest.mark.parametrize(("space", "taps"), CASES)
+def test_gradients_agree_with_the_library(space, taps):
+    x, kernel = case(space, taps)
+
+    def gradients(convolve):
+        return jax.jit(jax.grad(lambda x, w: jnp.sum(jnp.tanh(convolve(x, w))), argnums=(0, 1)))(x, kernel)
+
+    for ours, theirs in zip(gradients(by_shifts), gradients(by_lax), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+def test_second_derivatives_agree_with_the_library():
+    x, kernel = case((5, 4), 3)
+
+    def slope(convolve):
+        loss = lambda w, x: jnp.sum(jnp.tanh(convolve(x, w)) ** 2)
+        return jax.jit(jax.grad(lambda w: jnp.sum(jax.grad(loss)(w, x) ** 2)))(kernel)
+
+    np.testing.assert_allclose(slope(by_shifts), slope(by_lax), atol=1e-9)
+
+
+def test_one_kernel_per_environment():
+    fields = jax.random.normal(jax.random.key(0), (3, 2, 6, 5, 3))
+    kernels = jax.random.normal(jax.random.key(1), (3, 3, 3, 3, 2))
+
+    def loss(convolve, kernels):
+        batched = jax.vmap(jax.vmap(convolve, in_axes=(0, None)))
+        return jnp.sum(jnp.tanh(batched(fields, kernels)))
+
+    ours = jax.jit(jax.grad(lambda w: loss(by_shifts, w)))(kernels)
+    eager = jax.grad(lambda w: loss(by_shifts, w))(kernels)
+    theirs = jax.jit(jax.grad(lambda w: loss(by_lax, w)))(kernels)
+    np.testing.assert_allclose(ours, eager, atol=1e-12)
+    np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+def test_one_kernel_for_all_fields():
+    fields, kernel = jax.random.normal(jax.random.key(0), (4, 6, 5, 3)), case((6, 5), 3)[1]
+    loss = lambda convolve, w: jnp.sum(jnp.tanh(jax.vmap(convolve, in_axes=(0, None))(fields, w)))
+    ours, theirs = (jax.jit(jax.grad(lambda w, c=c: loss(c, w)))(kernel) for c in (by_shifts, by_lax))
+    np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+def test_platform_chooses(monkeypatch):
+    x, kernel = case((6, 5), 3)
+    traced = lambda: str(jax.make_jaxpr(lambda x, w: circular_convolution(x, w))(x, kernel))
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    assert "conv_general_dilated" in traced()
+    monkeypatch.setattr(jax, "default_backend", lambda: "cpu")
+    assert "conv_general_dilated" not in traced()
