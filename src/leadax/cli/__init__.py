@@ -6,12 +6,24 @@ from collections.abc import Sequence
 import tyro
 
 from ..errors import LeadaxError
+from .compare import compare
 from .console import message
 from .demo import demo
+from .evaluate import evaluate
+from .predict import predict
 from .report import report
 from .simulate import simulate
+from .train import train
 
-COMMANDS = {"demo": demo, "simulate": simulate, "report": report}
+COMMANDS = {
+    "demo": demo,
+    "simulate": simulate,
+    "train": train,
+    "evaluate": evaluate,
+    "predict": predict,
+    "compare": compare,
+    "report": report,
+}
 
 DESCRIPTION = """Learn the dynamics that many environments share, and what sets each apart, from a few trajectories.
 

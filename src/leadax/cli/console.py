@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any, TypeAlias
 
@@ -12,7 +12,7 @@ Json: TypeAlias = Annotated[
     bool, tyro.conf.arg(help="Print one JSON document on standard output, and nothing else there.")
 ]
 Overwrite: TypeAlias = Annotated[bool, tyro.conf.arg(help="Replace the output if it exists.")]
-Progress: TypeAlias = Callable[[int, int], None]
+Progress: TypeAlias = Callable[..., None]
 
 
 def message(text: str) -> None:
@@ -20,14 +20,14 @@ def message(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def result(document: Mapping[str, Any], text: str, *, as_json: bool) -> None:
+def result(document: Mapping[str, Any] | Sequence[Any], text: str, *, as_json: bool) -> None:
     """Print a result: a JSON document, or a text for people."""
     print(json.dumps(document, indent=2) if as_json else text)
 
 
 @contextmanager
 def progress_bar(label: str) -> Iterator[Progress]:
-    """A live bar on a terminal, a plain line per tenth otherwise. Yields a function `(done, total)`."""
+    """A live bar on a terminal, a plain line per tenth otherwise. Yields a function `(done, total, text)`."""
     if not sys.stderr.isatty():
         yield _plain(label)
         return
@@ -37,17 +37,29 @@ def progress_bar(label: str) -> Iterator[Progress]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        yield lambda done, total, text=label: bar.update(task, completed=done, total=total, description=text)
 
 
 def _plain(label: str) -> Progress:
     shown = -1
 
-    def update(done: int, total: int) -> None:
+    def update(done: int, total: int, text: str = label) -> None:
         nonlocal shown
         tenth = 10 * done // total
         if tenth > shown:
             shown = tenth
-            message(f"{label}: {done} of {total}")
+            message(f"{text}: {done} of {total}")
 
     return update
+
+
+@contextmanager
+def training_bar(label: str) -> Iterator[Callable[[Any], None]]:
+    """Like `progress_bar`, with loss and test error; yields a function of a `leadax.fitting.Look`."""
+    with progress_bar(label) as progress:
+
+        def listen(look: Any) -> None:
+            errors = f", test {look.test.mean():.2e}" if look.test is not None else ""
+            progress(look.step, look.steps, f"{label}: loss {look.loss.mean():.2e}{errors}")
+
+        yield listen

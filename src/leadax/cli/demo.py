@@ -1,22 +1,37 @@
 """`leadax demo`."""
 
+import time
 from pathlib import Path
 
+from .compare import compare_methods, table
 from .console import message, result
-from .report import write_data_report
+from .options import Training, open_model
+from .report import write_comparison
 from .simulate import simulate
 
+METHODS = ["one-for-all", "one-per-env", "leads"]
 
-def demo(*, out: Path = Path("demo"), seed: int = 0) -> None:
-    """Simulate prey and predators in ten environments and draw them.
+
+def demo(*, out: Path = Path("demo"), steps: int = 2_500, seed: int = 0) -> None:
+    """The main job end to end: simulate prey and predators in ten environments, learn them in three ways, compare.
 
     Args:
-        out: The folder to write to; what is in it from an earlier demo is replaced.
-        seed: The same seed gives the same data.
+        out: The folder to write to; what an earlier demo has finished there is used again.
+        steps: Gradient steps of each method.
+        seed: The same seed gives the same result on the same machine.
     """
+    begin = time.perf_counter()
     out.mkdir(parents=True, exist_ok=True)
-    data, page = out / "lotka-volterra.nc", out / "lotka-volterra.html"
-    simulate("lotka-volterra", data, trajectories=4, seed=seed, overwrite=True)
-    write_data_report(data, page)
-    result({}, f"{page}: open it in a browser", as_json=False)
-    message("next: leadax simulate gray-scott spots.nc && leadax report spots.nc")
+    train, test, page = out / "train.nc", out / "test.nc", out / "report.html"
+    simulate("lotka-volterra", train, split="train", seed=seed, overwrite=True)
+    simulate("lotka-volterra", test, split="test", seed=seed, overwrite=True)
+    from ..data import load
+
+    training, testing = load(train), load(test)
+    rows = compare_methods(METHODS, training, testing, out, Training(steps=steps, seed=seed))
+    write_comparison({row["method"]: open_model(out / row["method"]) for row in rows}, testing, page)
+    result({}, f"\n{table(rows)}\n\npictures: {page}", as_json=False)
+    message(f"\ntook {time.perf_counter() - begin:.0f} s. Next, with data of your own (see README.md):")
+    message("  leadax report DATA.csv")
+    message("  leadax train DATA.csv --out RUN")
+    message("  leadax predict RUN DATA.csv --out FORECAST.csv")

@@ -1,7 +1,7 @@
 """`leadax report`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
@@ -51,3 +51,14 @@ def write_data_report(path: Path, out: Path) -> None:
             data_page(data, path.name).write(temporary)
         else:
             save_figure(next(iter(data_figures(data).values())), temporary, out.suffix[1:])
+
+
+def write_comparison(models: dict[str, Any], test: Any, out: Path) -> None:
+    """Draw the page of several models on the same test data."""
+    from .._atomic import replacing
+    from ..evaluation import evaluate
+    from ..report import model_page
+
+    evaluations = {name: evaluate(model, test) for name, model in models.items()}
+    with replacing(out, overwrite=True) as temporary:
+        model_page(models, evaluations, test, out.parent.name or "Comparison").write(temporary)

@@ -1,0 +1,87 @@
+"""`leadax compare`."""
+
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from ..errors import InputError
+from .console import Json, message, result
+from .options import DataFile, Training, open_model
+from .train import train_run
+
+
+def compare(
+    data: DataFile,
+    /,
+    *,
+    test: Path,
+    out: Path,
+    methods: str | None = None,
+    training: tyro.conf.OmitArgPrefixes[Training] = Training(),
+    json: Json = False,
+) -> None:
+    """Train several methods on the same data and set their errors side by side. Finished ones are not trained again.
+
+    Args:
+        test: A data file with the same environments to measure errors on.
+        out: The folder for the runs, one in each, and a page with tables and pictures.
+        methods: Names with commas between them; all by default.
+    """
+    from ..data import load
+
+    names, testing = _names(methods), load(test)
+    rows = compare_methods(names, load(data), testing, out, training)
+    from .report import write_comparison
+
+    page = out / "report.html"
+    write_comparison({row["method"]: open_model(out / row["method"]) for row in rows}, testing, page)
+    result(rows, table(rows), as_json=json)
+    message(f"pictures: {page}")
+
+
+def compare_methods(
+    names: list[str], training: Any, testing: Any, out: Path, options: Training
+) -> list[dict[str, Any]]:
+    """One row for each method, in the order of their errors."""
+    rows = []
+    for name in names:
+        done = train_run(name, training, testing, out / name, options)
+        rows.append(
+            {
+                "method": name,
+                "mse": done["test"]["last"],
+                "mse_minimum": done["test"]["minimum"],
+                "mse_std_over_seeds": done["test"]["mse_std_over_seeds"],
+                "mse_std_over_trajectories": done["test"]["mse_std_over_trajectories"],
+                "mse_train": done["mse"],
+                **{key: done[key] for key in ("steps", "seconds", "seeds", "parameters")},
+            }
+        )
+    return sorted(rows, key=lambda row: row["mse"])
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """The rows for people."""
+    number = lambda value: "       –" if value is None else f"{value:.2e}"
+    lines = [
+        f"{'method':14} {'test error':>10} {'± seeds':>9} {'± traj.':>9} {'train':>9} {'parameters':>11} {'seconds':>8}"
+    ]
+    for row in rows:
+        lines.append(
+            f"{row['method']:14} {row['mse']:10.2e} {number(row['mse_std_over_seeds']):>9} "
+            f"{number(row['mse_std_over_trajectories']):>9} {row['mse_train']:9.2e} {row['parameters']:11d} "
+            f"{row['seconds']:8.0f}"
+        )
+    return "\n".join(lines)
+
+
+def _names(text: str | None) -> list[str]:
+    from ..errors import unknown
+    from ..methods import METHODS
+
+    names = list(METHODS) if text is None else [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in METHODS:
+            raise InputError(unknown("method", name, METHODS))
+    return names

@@ -1,0 +1,121 @@
+"""Options that several commands share, and what becomes of them."""
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+import tyro
+
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from ..data import Trajectories
+    from ..model import Model
+
+DataFile: TypeAlias = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DATA", help="A data file.")]
+RunPath: TypeAlias = Annotated[
+    Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN", help="A run folder, or a model file (.safetensors).")
+]
+
+
+@dataclasses.dataclass(frozen=True)
+class Training:
+    """How to train."""
+
+    steps: int = 12_000
+    """Gradient steps."""
+    seeds: int = 1
+    """How many models to train at once, from different random weights."""
+    seed: int = 0
+    """The same seed gives the same model on the same machine."""
+    net: Literal["mlp", "conv", "fno", "linear"] | None = None
+    """The network of f and of every g_e; chosen from the data by default."""
+    solver: str | None = None
+    """How f + g_e is integrated: euler, heun, midpoint, ralston, bosh3, rk4, rk4-38, tsit5, dopri5 or dopri8."""
+    substeps: int = 1
+    """Solver steps per observed interval."""
+    penalty_weight: float | None = None
+    """1/λ, the weight of Ω; chosen from the data by default."""
+    lipschitz_weight: float | None = None
+    """α, the weight of the Lipschitz part within Ω."""
+    learning_rate: float = 1e-3
+    """Of the first step."""
+    decay: Literal["cosine", "constant"] = "cosine"
+    """What becomes of the learning rate: cosine to zero at the last step, or constant as in the paper."""
+    batch_size: int | None = None
+    """Trajectories per environment and step; all by default."""
+    protocol: Literal["paper", "clean"] | None = None
+    """`paper`: Ω and errors as in the paper's experiments; `clean`: as they should be. By default that of the data."""
+    on_divergence: Literal["stop", "retry"] = "stop"
+    """What to do if the loss is not finite: stop, or go back to a checkpoint with half the learning rate."""
+    look_every: int = 50
+    """Steps between looks at the test set."""
+    checkpoint_every: int = 1_000
+    """Steps between checkpoints."""
+
+    def arguments(self, method: str, data: "Trajectories") -> dict[str, Any]:
+        """Arguments of `leadax.fit`, but for the data."""
+        import jax.random as jr
+
+        from ..errors import unknown
+        from ..experiments import settings_for
+        from ..methods import METHODS
+        from ..rollout import TABLEAUX
+
+        if method not in METHODS:
+            raise InputError(unknown("method", method, METHODS))
+        if self.solver is not None and self.solver not in TABLEAUX:
+            raise InputError(unknown("solver", self.solver, TABLEAUX))
+        if self.penalty_weight is not None and not self.penalty_weight > 0:
+            raise InputError(
+                f"`--penalty-weight` (1/λ) must be positive, got {self.penalty_weight:g}: "
+                "for no penalty use `--method leads-no-min`"
+            )
+        protocol = self.protocol or data.attributes.get("protocol", "clean")
+        settings = settings_for(data, self.net)
+        chosen = {"solver": self.solver, "substeps": self.substeps, "penalty": self._penalty(settings, protocol)}
+        if self.penalty_weight is not None:
+            settings = dataclasses.replace(settings, penalty_weight=self.penalty_weight)
+        same = (
+            "steps",
+            "seeds",
+            "learning_rate",
+            "decay",
+            "batch_size",
+            "on_divergence",
+            "look_every",
+            "checkpoint_every",
+        )
+        return {
+            "method": METHODS[method](**chosen),
+            "key": jr.key(self.seed),
+            "protocol": protocol,
+            "settings": settings,
+            **{name: getattr(self, name) for name in same},
+        }
+
+    def _penalty(self, settings: Any, protocol: str) -> Any:
+        from ..penalty import Omega
+
+        penalty = settings.penalty(protocol)
+        if self.lipschitz_weight is None:
+            return penalty
+        if not isinstance(penalty, Omega):
+            raise InputError("`--lipschitz-weight` has no meaning for a linear net: its Ω is the Frobenius norm")
+        return dataclasses.replace(penalty, alpha=self.lipschitz_weight)
+
+
+def open_model(path: Path) -> "Model":
+    """The model of a finished run, or in a file."""
+    if not path.exists():
+        raise InputError(f"{path} does not exist: expected a run folder or a model file")
+    file = path / "model.safetensors" if path.is_dir() else path
+    if path.is_dir() and not file.exists():
+        started = (path / "config.json").exists()
+        raise InputError(
+            f"{path} holds no finished run"
+            + (": run the same `leadax train` again to finish it" if started else f" and no {file.name}")
+        )
+    from ..model import Model
+
+    return Model.load(file)

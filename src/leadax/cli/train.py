@@ -1,0 +1,108 @@
+"""`leadax train`."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from .console import Json, message, result, training_bar
+from .options import DataFile, Training
+from .runtime import prepare, stoppable
+
+if TYPE_CHECKING:
+    from ..data import Trajectories
+    from ..model import Model
+
+RunFolderOption = Annotated[Path, tyro.conf.arg(metavar="RUN", help="The folder of the run; resumed if it is there.")]
+
+
+def train(
+    data: DataFile,
+    /,
+    *,
+    out: RunFolderOption,
+    method: str = "leads",
+    test: Path | None = None,
+    training: tyro.conf.OmitArgPrefixes[Training] = Training(),
+    json: Json = False,
+) -> None:
+    """Learn a model of all environments. Run again on an unfinished RUN it resumes; on a finished one it does nothing.
+
+    Args:
+        method: leads, leads-no-min, one-for-all or one-per-env.
+        test: A data file with the same environments, looked at on the way and never learnt from.
+    """
+    from ..data import load
+
+    testing = load(test) if test else None
+    document = train_run(method, load(data), testing, out, training)
+    text = [f"{out}: {method}, {document['steps']} steps, {document['parameters']} parameters per seed"]
+    text += [f"mean squared error {document['mse']:.3e} on the training data"]
+    if testing is not None:
+        text += [f"mean squared error {document['test']['last']:.3e} on the test data (minimum on the way "
+                 f"{document['test']['minimum']:.3e})"]  # fmt: skip
+    result(document, "\n".join(text), as_json=json)
+
+
+def train_run(
+    method: str, training: "Trajectories", testing: "Trajectories | None", out: Path, options: Training
+) -> dict[str, Any]:
+    """Train into a run folder, or find it finished; returns the document that describes the result."""
+    prepare(options.seeds)
+    from ..checkpoint import RunFolder
+    from ..fitting import fit
+
+    folder = RunFolder(out, warn=message)
+    begin = time.perf_counter()
+    with stoppable() as should_stop, training_bar(method) as listen:
+        model = fit(
+            train=training,
+            test=testing,
+            run=out,
+            listen=listen,
+            warn=message,
+            should_stop=should_stop,
+            **options.arguments(method, training),
+        )
+    if folder.finished:
+        message(f"{out} is finished: nothing to do")
+        return folder.read_json("result.json")
+    document = _document(model, training, testing, time.perf_counter() - begin) | {"run": str(out)}
+    model.save(out / "model.safetensors")
+    folder.write_json("result.json", document)
+    return document
+
+
+def _document(
+    model: "Model", training: "Trajectories", testing: "Trajectories | None", seconds: float
+) -> dict[str, Any]:
+    import numpy as np
+
+    from ..evaluation import evaluate
+
+    looks = model.about["looks"]
+    document = evaluate(model, training).to_json()
+    if testing is not None:
+        last = evaluate(model, testing)
+        seen = np.array([look["test"] for look in looks])
+        document["test"] = {
+            **last.to_json(),
+            "last": last.mse,
+            "minimum": float(seen.min(axis=0).mean()),
+            "minimum_per_seed": seen.min(axis=0).tolist(),
+            "mse_std_over_seeds": _number(last.std_over_seeds),
+            "mse_std_over_trajectories": _number(last.std_over_trajectories),
+        }
+    trained = looks[-1]["seconds"] if looks else seconds
+    return document | {
+        "steps": model.about["steps"],
+        "seconds": trained,
+        "steps_per_second": model.about["steps"] / trained,
+        "seeds": model.seeds,
+        "parameters": model.parameters,
+    }
+
+
+def _number(value: float) -> float | None:
+    return value if value == value else None  # NaN is not JSON
