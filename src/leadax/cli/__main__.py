@@ -1,0 +1,5 @@
+"""`python -m leadax.cli`: the same as `leadax`."""
+
+from . import main
+
+main()
