@@ -232,11 +232,12 @@ def test_vmap_is_a_loop_and_jit_is_eager():
 
 
 def test_float32_stays_float32_and_keeps_the_digits_of_large_times():
-    times = 2_460_000.5 + 0.25 * np.arange(5)
-    states = jnp.ones((5, 2), jnp.float32)
+    times = 2_460_000.5 + 0.1 * np.arange(5)
+    states = jnp.full((5, 2), 1.5, jnp.float32)
     late = rollout(lotka_volterra, states, jnp.asarray(times))
     assert late.dtype == jnp.float32
-    np.testing.assert_array_equal(late, rollout(lotka_volterra, states, jnp.asarray(times - times[0])))
+    early = rollout(lotka_volterra, states, jnp.asarray(times - times[0]))
+    np.testing.assert_allclose(late, early, rtol=0, atol=1e-7)
 
 
 # Padding and gradients
@@ -331,8 +332,8 @@ def test_predict_against_scipy(reference):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_keeps_its_tolerance(solver, reference):
     """The error may exceed what each step may add to it, but not by much over ten time units."""
-    tolerance = 1e-7 if solver not in ("heun", "implicit-euler") else 1e-4
-    allowance = 100 if solver != "implicit-euler" else 1000  # many small steps, hence many small errors
+    # Of first order: many small steps, hence many small errors.
+    tolerance, allowance = (1e-4, 1000) if solver == "implicit-euler" else (1e-7, 10)
     settings = {"solver": solver, "rtol": tolerance, "atol": tolerance}
     states = predict(Planar(jnp.asarray(PREDATION)), jnp.asarray(PREY), IRREGULAR, **settings)
     error = np.abs(states - reference).max()
@@ -358,16 +359,25 @@ def test_implicit_solver_bears_what_explicit_ones_do_not():
     np.testing.assert_allclose(states, reference, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize(("dtype", "solver"), [("float64", "tsit5"), ("float32", "kvaerno5")])
-def test_blow_up_is_named_with_its_time(dtype, solver):
+def test_blow_up_is_named_with_its_time():
     """dx/dt = x² from 1 at t = 10 has no solution at t = 11; the solver must get there and say so."""
     with pytest.raises(RunError) as info:
-        predict(quadratic(0.0, 1.0, dtype), jnp.array([1.0], dtype), np.array([10.0, 10.5, 12.0]), solver=solver)
+        predict(quadratic(0.0, 1.0), jnp.array([1.0]), np.array([10.0, 10.5, 12.0]))
     message = str(info.value)
     stopped = float(message.split("t = ")[1].split()[0])
-    assert stopped == pytest.approx(11, abs=1e-4), message
+    assert stopped == pytest.approx(11, abs=1e-6), message
     assert "on its way to t = 12: no step is small enough there, where the largest |x| is " in message
-    assert ("float64" in message) == (dtype == "float32")
+    assert "float64" not in message
+
+
+def test_implicit_solver_has_enough_digits_in_float32():
+    """Its equations must not get lost in rounding: from x₀, dx/dt = x² blows up at t = 1/x₀ and not before."""
+    starts = jnp.linspace(0.5, 2, 24, dtype=jnp.float32)[:, None]
+    times = jnp.array([0.0, 0.25, 3.0], jnp.float32)
+    batch = jax.jit(jax.vmap(lambda start: solve(jnp.square, start, times, solver="kvaerno5")))(starts)
+    np.testing.assert_allclose(batch.stopped, 1 / starts[:, 0], rtol=1e-4)
+    with pytest.raises(RunError, match=r"solution 0 of 24 \(24 failed\): no step .* or compute in float64"):
+        raise_if_failed(batch, solver="kvaerno5")
 
 
 def test_field_without_values_stops_at_once():
@@ -395,11 +405,9 @@ def test_solve_in_a_batch_with_failures_and_padding():
 
 
 def test_unknown_names_are_answered_with_the_known_ones():
-    with pytest.raises(InputError, match=r"`tableau` must be one of euler, .*rk4-38.*; got 'RK4_38'; .*'rk4-38'\?"):
+    with pytest.raises(InputError, match=r"unknown tableau `RK4_38`: did you mean `rk4-38`\? Known: euler, .*rk4-38"):
         rollout_free(top, jnp.ones(3), jnp.arange(2.0), tableau="RK4_38")
-    with pytest.raises(
-        InputError, match=r"`solver` must be one of .*kvaerno5; got 'kvarno5'; did you mean 'kvaerno5'\?"
-    ):
+    with pytest.raises(InputError, match=r"unknown solver `kvarno5`: did you mean `kvaerno5`\? Known: .*kvaerno5"):
         predict(top, jnp.ones(3), np.arange(2.0), solver="kvarno5")
     with pytest.raises(InputError, match=r"got 'leapfrog'$"):
         solve(top, jnp.ones(3), jnp.arange(2.0), solver="leapfrog")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import penalty as penalties
-from .errors import InputError, unknown
+from .errors import InputError, lookup
 from .methods import METHODS, Method, NetFactory
 from .nets import NETS, Net, Scaled, Scales
 
@@ -19,8 +19,11 @@ PENALTIES = {kind.__name__: kind for kind in (
 _CLASSES = {METHODS[name]: name for name in METHODS if isinstance(METHODS[name], type)}
 
 
-def scaled(factory: NetFactory, scales: Scales) -> NetFactory:
-    """An architecture between two changes of units, for data of unknown scale; see `leadax.nets.Scaled`."""
+def scaled(factory: NetFactory, scales: Scales | None = None) -> NetFactory:
+    """An architecture between two changes of units, for data of unknown scale; see `leadax.nets.Scaled`.
+
+    - `scales`: None where the true ones come with the arrays of a model.
+    """
     return functools.partial(_build_scaled, factory=factory, scales=scales)
 
 
@@ -44,17 +47,16 @@ def describe_method(method: Method) -> dict[str, Any]:
 
 def method_from(description: Mapping[str, Any], *, net: NetFactory | None = None) -> Method:
     """The method that `describe_method` described; `net` stands in for an architecture of your own."""
-    name = description["name"]
-    if name not in METHODS:
-        raise InputError(unknown("method", name, METHODS))
+    build = lookup("method", description["name"], METHODS)
     settings = {key: value for key, value in description.items() if key != "name"}
-    settings["net"] = net or _net_from(description["net"])
+    settings["net"] = _net_from(description["net"], net)
     settings["penalty"] = None if description["penalty"] is None else _penalty_from(description["penalty"])
-    return METHODS[name](**settings)
+    return build(**settings)
 
 
-def _build_scaled(state_shape: tuple[int, ...], *, key: Any, factory: NetFactory, scales: Scales) -> Net:
-    return Scaled(factory(state_shape, key=key), *scales)
+def _build_scaled(state_shape: tuple[int, ...], *, key: Any, factory: NetFactory, scales: Scales | None) -> Net:
+    ones = np.ones(state_shape[-1])
+    return Scaled(factory(state_shape, key=key), *(scales or (ones, ones, ones)))
 
 
 def _describe_net(factory: NetFactory) -> dict[str, Any]:
@@ -71,17 +73,14 @@ def _describe_net(factory: NetFactory) -> dict[str, Any]:
     return {"name": name, "options": options, "scaled": is_scaled}
 
 
-def _net_from(description: Mapping[str, Any]) -> NetFactory:
-    if description["name"] not in NETS:
+def _net_from(description: Mapping[str, Any], own: NetFactory | None) -> NetFactory:
+    if own is None and description["name"] not in NETS:
         raise InputError(
             f"the net `{description['name']}` is not one of {', '.join(NETS)}: give the class it was made of, "
             "for instance `Model.load(path, net=MyNet)`"
         )
-    factory = functools.partial(NETS[description["name"]], **description["options"])
-    if not description["scaled"]:
-        return factory
-    # The true scales are arrays of the model and come with it.
-    return lambda shape, *, key: Scaled(factory(shape, key=key), *Scales(*(np.ones(shape[-1]) for _ in range(3))))
+    factory = own or functools.partial(NETS[description["name"]], **description["options"])
+    return scaled(factory) if description["scaled"] and not _describe_net(factory)["scaled"] else factory
 
 
 def _describe_penalty(penalty: Any) -> Any:
@@ -94,7 +93,5 @@ def _describe_penalty(penalty: Any) -> Any:
 def _penalty_from(description: Any) -> Any:
     if not isinstance(description, Mapping):
         return math.inf if description == "inf" else description
-    if description["type"] not in PENALTIES:
-        raise InputError(unknown("penalty", description["type"], PENALTIES))
     fields = {key: _penalty_from(value) for key, value in description.items() if key != "type"}
-    return PENALTIES[description["type"]](**fields)
+    return lookup("penalty", description["type"], PENALTIES)(**fields)

@@ -1,7 +1,8 @@
 """Errors that a user can act on. Each message is one line: what, what was expected, what came, what to do."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import TypeVar
 
 
 class LeadaxError(Exception):
@@ -23,12 +24,19 @@ class RunError(LeadaxError, RuntimeError):
     """The input was fine, but the work failed on the way (a diverging run, a full disk)."""
 
 
-def unknown(what: str, name: str, known: Iterable[str]) -> str:
-    """The message for a name that is not among the known ones, with the likeliest meant.
+Entry = TypeVar("Entry")
 
-    >>> unknown("system", "gray-scot", ["gray-scott", "linear"])
-    'unknown system `gray-scot`: did you mean `gray-scott`? Known: gray-scott, linear'
+
+def lookup(what: str, name: str, registry: Mapping[str, Entry]) -> Entry:
+    """The entry of a registry, or an `InputError` that guesses which one was meant and lists them all.
+
+    >>> lookup("system", "gray-scot", {"gray-scott": 1, "linear": 2})
+    Traceback (most recent call last):
+    ...
+    leadax.errors.InputError: unknown system `gray-scot`: did you mean `gray-scott`? Known: gray-scott, linear
     """
-    close = difflib.get_close_matches(name, list(known), n=1)
+    if name in registry:
+        return registry[name]
+    close = difflib.get_close_matches(name.lower(), registry, n=1, cutoff=0.5)
     guess = f"did you mean `{close[0]}`? " if close else ""
-    return f"unknown {what} `{name}`: {guess}Known: {', '.join(known)}"
+    raise InputError(f"unknown {what} `{name}`: {guess}Known: {', '.join(registry)}")

@@ -5,7 +5,7 @@ from typing import Any
 
 import tyro
 
-from ..errors import InputError
+from ..errors import lookup
 from .console import Json, message, result
 from .options import DataFile, Training, open_model
 from .train import train_run
@@ -77,11 +77,9 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def _names(text: str | None) -> list[str]:
-    from ..errors import unknown
     from ..methods import METHODS
 
     names = list(METHODS) if text is None else [name.strip() for name in text.split(",")]
     for name in names:
-        if name not in METHODS:
-            raise InputError(unknown("method", name, METHODS))
+        lookup("method", name, METHODS)
     return names

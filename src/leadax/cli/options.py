@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import tyro
 
-from ..errors import InputError
+from ..errors import InputError, lookup
 
 if TYPE_CHECKING:
     from ..data import Trajectories
@@ -57,15 +57,13 @@ class Training:
         """Arguments of `leadax.fit`, but for the data."""
         import jax.random as jr
 
-        from ..errors import unknown
         from ..experiments import settings_for
         from ..methods import METHODS
         from ..rollout import TABLEAUX
 
-        if method not in METHODS:
-            raise InputError(unknown("method", method, METHODS))
-        if self.solver is not None and self.solver not in TABLEAUX:
-            raise InputError(unknown("solver", self.solver, TABLEAUX))
+        build = lookup("method", method, METHODS)
+        if self.solver is not None:
+            lookup("solver", self.solver, TABLEAUX)
         if self.penalty_weight is not None and not self.penalty_weight > 0:
             raise InputError(
                 f"`--penalty-weight` (1/λ) must be positive, got {self.penalty_weight:g}: "
@@ -87,7 +85,7 @@ class Training:
             "checkpoint_every",
         )
         return {
-            "method": METHODS[method](**chosen),
+            "method": build(**chosen),
             "key": jr.key(self.seed),
             "protocol": protocol,
             "settings": settings,

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..data import Trajectories
 from ..describe import scaled
-from ..errors import InputError
+from ..errors import InputError, lookup
 from ..methods import Method, NetFactory
 from ..nets import FNO, MLP, NETS, ConvNet, Linear, measure
 from ..penalty import EmpiricalNorm, Frobenius, Omega, Penalty, SpectralNorm
@@ -63,9 +63,7 @@ def settings_for(data: Trajectories, net: str | None = None) -> Settings:
     preset = PRESETS.get(data.attributes.get("system", ""))
     if preset and net is None:
         return preset
-    if net is not None and net not in NETS:
-        raise InputError(f"unknown net `{net}`: known are {', '.join(NETS)}")
-    kind = NETS[net or ("conv" if data.space else "mlp")]
+    kind = lookup("net", net or ("conv" if data.space else "mlp"), NETS)
     scales = measure(data.states, data.times)
     return Settings(
         net=scaled(kind, scales),

@@ -6,7 +6,7 @@ import diffrax
 import numpy as np
 from jaxtyping import Float
 
-from ._lookup import lookup
+from leadax.errors import lookup
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import get_args
 
-from ..errors import InputError, unknown
+from ..errors import lookup
 from .gray_scott import gray_scott
 from .linear import linear
 from .lotka_volterra import lotka_volterra
@@ -31,8 +31,5 @@ def get_system(name: str, protocol: str = "clean") -> System:
     >>> list(get_system("gray-scott").environments)
     ['F=0.037,k=0.06', 'F=0.03,k=0.062', 'F=0.039,k=0.058']
     """
-    if name not in SYSTEMS:
-        raise InputError(unknown("system", name, SYSTEMS))
-    if protocol not in get_args(Protocol):
-        raise InputError(unknown("protocol", protocol, get_args(Protocol)))
-    return SYSTEMS[name](protocol)
+    lookup("protocol", protocol, dict.fromkeys(get_args(Protocol)))
+    return lookup("system", name, SYSTEMS)(protocol)
