@@ -49,14 +49,13 @@ def outcome(path: Path, expected: Trajectories) -> str:
         return "refused" if proper else f"WRONG: {error}"
 
 
-# One bit; the one between small and capital letters; all. Every byte of a table, whose bytes have no checksum; a sample
-# of the others, which do. Zarr has many files.
+# Every byte of a table, whose bytes have no checksum; a sample of the others, which do. Zarr has many files.
 @pytest.mark.parametrize(
     ("ending", "sample"), [(".nc", 300), (".zarr", 50), (".npz", 300), (".csv", 1000), (".parquet", 2000)]
 )
 def test_flipped_bytes(ending, sample, tmp_path):
     path, expected, outcomes = tmp_path / f"a{ending}", data(), []
-    masks = (0x01, 0x20, 0xFF) if ending == ".csv" else (0x01,)
+    masks = (0x01, 0xFF) if ending == ".csv" else (0x01,)
     save(expected, path)
     for file, original, place, mask in flips(path, masks, sample):
         changed = bytearray(original)

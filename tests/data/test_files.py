@@ -2,14 +2,17 @@
 
 import json
 import re
+import warnings
 import zipfile
 
+import h5py
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import xarray as xr
+import zarr
 from hypothesis import assume, given
 from tests.data.strategies import ENDINGS, GRIDS, TABLES, assert_same, examples, parts
 
@@ -63,6 +66,21 @@ def test_saved_files_from_another_format_agree(ending, tmp_path):
     assert load(tmp_path / f"b{ending}").fingerprint == data.fingerprint
 
 
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_times_that_are_equal_but_not_the_same(ending, tmp_path):
+    data = Trajectories.from_arrays([[[0.0, 1.0], [-0.0, 1.0]]], [[np.zeros((2, 1))] * 2])
+    save(data, tmp_path / f"a{ending}")
+    assert_same(load(tmp_path / f"a{ending}"), data)
+
+
+def test_missing_values_are_empty_in_tables(tmp_path):
+    states = np.array([1, np.nan, 3]).reshape(1, 1, 3, 1)
+    for ending in TABLES:
+        save(Trajectories.from_arrays(range(3), states), tmp_path / f"a{ending}")
+    assert '"e0",0,1,\n' in (tmp_path / "a.csv").read_text()
+    assert pq.read_table(tmp_path / "a.parquet")["x0"].null_count == 1
+
+
 @pytest.mark.parametrize("ending", GRIDS)
 def test_three_space_axes(ending, tmp_path):
     data = Trajectories.from_arrays(range(2), np.random.default_rng(0).random((1, 1, 2, 2, 3, 4, 1)))
@@ -98,6 +116,29 @@ def test_a_part_cut_out_with_xarray_loads(ending, engine, tmp_path):
         part = whole.isel(environment=[1], trajectory=slice(2)).load()
     part.to_zarr(tmp_path / "b.zarr", **options) if engine == "zarr" else part.to_netcdf(tmp_path / "b.nc")
     assert_same(load(tmp_path / f"b{ending}"), small(parameters={"rate": [1, 2]}).select("e1", slice(2)))
+
+
+def test_a_netcdf_file_changed_in_place_loads(tmp_path):
+    """HDF5 cuts off what lies behind its end, so whoever changes the file drops the seal."""
+    save(small(), tmp_path / "a.nc")
+    with h5py.File(tmp_path / "a.nc", "r+") as file:
+        file["state"][0, 0, 0, 0] = -5
+    assert load(tmp_path / "a.nc").states.min() == -5
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_zarr_store_may_be_consolidated(tmp_path):
+    save(small(parameters={"rate": [1, 2]}), tmp_path / "a.zarr")
+    zarr.consolidate_metadata(tmp_path / "a.zarr")
+    assert load(tmp_path / "a.zarr") == small(parameters={"rate": [1, 2]})
+
+
+def test_foreign_zarr_of_format_3(tmp_path):
+    """With text of fixed length, for which Zarr has no specification yet, and which it warns of."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        foreign(environment=["a", "b", "é"]).to_zarr(tmp_path / "a.zarr", zarr_format=3)
+    assert load(tmp_path / "a.zarr").environments == ("a", "b", "é")
 
 
 def foreign(**coordinates) -> xr.Dataset:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _MARK = b"# leadax {"
+_SMALL = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _COMMENT = re.compile(rb"^#[^\n]*\n?", re.MULTILINE)
 _BEFORE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s*#[^\n]*\n)*\s*")
@@ -91,7 +92,8 @@ def _parse(rows: memoryview, columns: list[str], raw: bytes) -> "pa.Table":
     try:
         return pc.read_csv(
             pa.BufferReader(pa.py_buffer(rows)),
-            read_options=pc.ReadOptions(column_names=columns),
+            # On a busy machine, threads cost a small file more than they gain.
+            read_options=pc.ReadOptions(column_names=columns, use_threads=len(rows) > _SMALL),
             convert_options=pc.ConvertOptions(column_types=types, null_values=missing),
         )
     except pa.ArrowInvalid as error:

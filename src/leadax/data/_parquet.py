@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _KEY = b"leadax"
+_SMALL = 1 << 20
 
 
 def read(path: Path) -> Contents:
@@ -23,7 +24,7 @@ def read(path: Path) -> Contents:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
-        table, metadata = file.read(), file.metadata.metadata or {}
+        table, metadata = file.read(use_threads=path.stat().st_size > _SMALL), file.metadata.metadata or {}
     header = _read_header(path, metadata)
     # pandas keeps the index of its tables in columns of such names.
     names = [name for name in table.column_names if not name.startswith("__index_level_")]

@@ -33,7 +33,8 @@ def write(data: Trajectories, path: Path) -> None:
     """Write the arrays, then the group that seals them."""
     chunks = {"state": {"chunks": _chunks(data.states.shape)}}
     to_dataset(data).to_zarr(path, mode="w", zarr_format=3, consolidated=False, encoding=chunks)
-    files = sorted(file for file in path.rglob("*") if file.is_file())
+    # Not of the root, which has the attributes: `zarr.consolidate_metadata` writes to it without changing contents.
+    files = sorted(file for file in path.rglob("*") if file.is_file() and file.parent != path)
     checksums = {file.relative_to(path).as_posix(): checksum(file) for file in files}
     attributes = {"fingerprint": data.fingerprint, "checksums": checksums}
     (path / _SEAL).parent.mkdir()

@@ -40,7 +40,7 @@ def to_batch(data: Trajectories, dtype: DTypeLike = jnp.float32) -> Batch:
     index = (np.arange(data.times.shape[2]) + start[..., None]) % data.times.shape[2]
     shift = lambda array: np.take_along_axis(array, index.reshape(index.shape + (1,) * (array.ndim - 3)), axis=2)
     present = np.arange(data.times.shape[2]) < (data.lengths - start)[..., None]
-    times = np.where(present, shift(data.times), -np.inf)
+    times = shift(data.times)
     # Counting from each start in float64 keeps the digits of dates and clock times in float32.
     times = np.maximum.accumulate(np.where(present, times - times[..., :1], 0.0), axis=2)
     seen = shift(observed) & present.reshape(present.shape + (1,) * (observed.ndim - 3))

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array
 
 from .._types import PRNGKey
+from .draws import keys, published
 from .solve import Parameters, adaptive, tolerances
 from .system import System
 
@@ -26,6 +27,8 @@ NOVEL = [(0.035, 0.060), (0.042, 0.061)]
 
 def gray_scott(protocol: str = "clean") -> System:
     """The paper's three environments, and two novel ones; K = 10 points with Δt = 40."""
+    paper = protocol == "paper"
+    corners = lambda random: np.array([random.randint(0, SIZE - SIDE, size=2) for _ in range(SQUARES)])
     return System(
         name="gray-scott",
         channels=("u", "v"),
@@ -33,7 +36,8 @@ def gray_scott(protocol: str = "clean") -> System:
         environments=_environments(TRAINING),
         novel=_environments(NOVEL),
         tangent=tangent,
-        initial_state=initial_state,
+        draws=published(corners) if paper else keys,
+        initial_state=with_squares if paper else initial_state,
         solve=adaptive(tangent, **tolerances(protocol)),
         protocol=protocol,
     )
@@ -57,7 +61,11 @@ def tangent(state: Array, parameters: Parameters) -> Array:
 
 def initial_state(key: PRNGKey) -> Array:
     """A background of (0.95, 0.05) with three squares of (0, 1), each 3 × 3, anywhere but across the border."""
-    corners = jr.randint(key, (SQUARES, 2), 0, SIZE - SIDE)
+    return with_squares(jr.randint(key, (SQUARES, 2), 0, SIZE - SIDE))
+
+
+def with_squares(corners: Array) -> Array:
+    """The state with squares at these corners `(square, axis)`."""
     offset = jnp.arange(SIZE)[None, None, :] - corners[..., None]
     inside = (offset >= 0) & (offset < SIDE)
     spot = jnp.any(inside[:, 0, :, None] & inside[:, 1, None, :], axis=0)

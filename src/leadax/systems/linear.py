@@ -9,8 +9,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._types import PRNGKey
+from .draws import keys, published
 from .solve import Parameters, adaptive, tolerances
-from .system import System
+from .system import System, same
 
 DIMENSION = 8
 
@@ -27,6 +28,7 @@ def linear(protocol: str = "clean") -> System:
 
     The novel environments have two zero eigenvalues (between the training ones) and none (outside of them).
     """
+    paper = protocol == "paper"
     return System(
         name="linear",
         channels=tuple(f"u{j + 1}" for j in range(DIMENSION)),
@@ -35,7 +37,8 @@ def linear(protocol: str = "clean") -> System:
         novel={"zero=1,2": _spectrum([0, 1]), "zero=none": _spectrum([])},
         trajectories={"train": 4, "test": 32, "novel": 1, "novel-test": 32},
         tangent=tangent,
-        initial_state=initial_state,
+        draws=published(lambda random: random.randn(DIMENSION)) if paper else keys,
+        initial_state=same if paper else initial_state,
         solve=adaptive(tangent, **tolerances(protocol, clean=1e-12)),
         protocol=protocol,
     )

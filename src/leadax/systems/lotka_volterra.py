@@ -11,8 +11,9 @@ import numpy as np
 from jaxtyping import Array
 
 from .._types import PRNGKey
+from .draws import keys, published
 from .solve import Parameters, adaptive, tolerances
-from .system import System
+from .system import System, same
 
 # (α, γ) with β = δ = 0.5, in the paper's order.
 TRAINING = [
@@ -33,6 +34,7 @@ NOVEL = [(0.72, 0.93), (0.93, 0.72)]
 
 def lotka_volterra(protocol: str = "clean") -> System:
     """The paper's ten environments, and two novel ones; K = 20 points with Δt = 0.5."""
+    paper = protocol == "paper"
     return System(
         name="lotka-volterra",
         channels=("u", "v"),
@@ -40,7 +42,8 @@ def lotka_volterra(protocol: str = "clean") -> System:
         environments=_environments(TRAINING),
         novel=_environments(NOVEL),
         tangent=tangent,
-        initial_state=initial_state,
+        draws=published(lambda random: random.random_sample(2) + 1) if paper else keys,
+        initial_state=same if paper else initial_state,
         solve=adaptive(tangent, **tolerances(protocol)),
         protocol=protocol,
     )

@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +16,7 @@ from .._types import PRNGKey
 from ..data import Trajectories
 from ..errors import InputError, RunError
 from .solve import Parameters
-from .system import SPLITS, Environments, System
+from .system import Environments, System
 
 # Numbers in the states that one program advances at once. About 128 KiB: with the stages of a Runge–Kutta step this
 # stays in a core's cache. On Gray–Scott and Navier–Stokes larger batches were up to twice as slow per trajectory.
@@ -55,7 +56,7 @@ def simulate(
     if count < 1:
         raise InputError(f"`trajectories` must be at least 1, got {count}")
     with jax.enable_x64(True):
-        batches = list(_batches(system, chosen, initial_keys(key, split, count), progress))
+        batches = list(_batches(system, chosen, system.draws(key, split, count), progress))
     states = np.concatenate(batches, axis=1)[:, :count]
     _check_solved(states, system, list(chosen))
     return Trajectories.from_arrays(
@@ -68,31 +69,25 @@ def simulate(
     )
 
 
-def initial_keys(key: PRNGKey, split: str, count: int) -> Array:
-    """One key per trajectory; the i-th does not depend on how many there are."""
-    split_key = jax.random.fold_in(key, SPLITS.index(split))
-    return jax.vmap(lambda i: jax.random.fold_in(split_key, i))(jnp.arange(count))
-
-
 def _batches(
     system: System,
     environments: Environments,
-    keys: Array,
+    draws: Array,
     progress: Callable[[int, int], None],
 ) -> Iterator[np.ndarray]:
-    count = len(keys)
+    count = len(draws)
     parameters = {n: jnp.array([environments[e][n] for e in environments]) for n in _parameter_names(environments)}
-    numbers = math.prod(jax.eval_shape(system.initial_state, keys[0]).shape) * len(environments)
+    numbers = math.prod(jax.eval_shape(system.initial_state, draws[0]).shape) * len(environments)
     # No more than half of them in one batch, so that a second core has work.
     size = max(1, min(BATCH_NUMBERS // numbers, math.ceil(count / 2)))
     starts = range(0, count, size)
     # The last batch is filled up, so that one shape is compiled; `simulate` cuts the surplus.
-    keys = keys[np.minimum(np.arange(len(starts) * size), count - 1)]
-    program = _compiled(system, size, len(environments), tuple(parameters))
+    draws = draws[np.minimum(np.arange(len(starts) * size), count - 1)]
+    program = _compiled(system, size, draws.shape[1:], draws.dtype, len(environments), tuple(parameters))
 
     def run(start: int) -> np.ndarray:
         with jax.enable_x64(True):  # the setting belongs to a thread
-            return np.asarray(program(keys[start : start + size], parameters))
+            return np.asarray(program(draws[start : start + size], parameters))
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for done, states in enumerate(pool.map(run, starts), start=1):
@@ -101,16 +96,18 @@ def _batches(
 
 
 @lru_cache(maxsize=16)
-def _compiled(system: System, size: int, environments: int, names: tuple[str, ...]) -> Callable[..., Array]:
+def _compiled(
+    system: System, size: int, shape: tuple[int, ...], dtype: Any, environments: int, names: tuple[str, ...]
+) -> Callable[..., Array]:
     # Compiled ahead, so that the threads do not each compile it; kept, since compiling takes longer than most solves.
-    keys = jax.random.split(jax.random.key(0), size)
-    parameters = {name: jnp.zeros(environments) for name in names}
-    return jax.jit(partial(_solve_batch, system)).lower(keys, parameters).compile()
+    draws = jax.ShapeDtypeStruct((size, *shape), dtype)
+    parameters = {name: jax.ShapeDtypeStruct((environments,), jnp.float64) for name in names}
+    return jax.jit(partial(_solve_batch, system)).lower(draws, parameters).compile()
 
 
-def _solve_batch(system: System, keys: Array, parameters: Parameters) -> Array:
+def _solve_batch(system: System, draws: Array, parameters: Parameters) -> Array:
     """States `(env, traj, time, *space, channel)`: initial states once per trajectory, then every environment."""
-    initial = jax.vmap(system.initial_state)(keys)
+    initial = jax.vmap(system.initial_state)(draws)
     every_trajectory = jax.vmap(system.solved, in_axes=(0, None))
     return jax.vmap(every_trajectory, in_axes=(None, 0))(initial, parameters)
 

@@ -2,20 +2,18 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import numpy as np
 from jaxtyping import Array
 
-from .._types import PRNGKey, State, Tangent
+from .._types import State, Tangent
 from ..errors import InputError
+from .draws import SPLITS, Draws, keys
 from .solve import Parameters, Solve, adaptive
 
 Protocol: TypeAlias = Literal["paper", "clean"]
-Split: TypeAlias = Literal["train", "test", "novel", "novel-test"]
 Environments: TypeAlias = Mapping[str, Mapping[str, float]]
-
-SPLITS: tuple[str, ...] = get_args(Split)
 
 
 def same(state: State) -> State:
@@ -56,6 +54,7 @@ class System:
     - `environments`: for each, by name, its parameters. All have the same parameters.
     - `tangent`: `(state, parameters) -> dx/dt`.
     - `initial_state`: `key -> state`, one draw at time zero.
+    - `draws`: what `initial_state` is called with, one for each trajectory; keys by default.
     - `novel`: environments that training never sees; may be empty.
     - `trajectories`: how many per environment in each split, unless one asks for another number.
     - `solve`: `(state, parameters, times) -> states`; by default adaptive steps with tolerance 1e-8.
@@ -68,11 +67,12 @@ class System:
     times: np.ndarray
     environments: Environments
     tangent: Callable[[Array, Parameters], Tangent]
-    initial_state: Callable[[PRNGKey], State]
+    initial_state: Callable[[Array], State]
     novel: Environments = field(default_factory=dict)
     trajectories: Mapping[str, int] = field(
         default_factory=lambda: {"train": 1, "test": 32, "novel": 1, "novel-test": 32}
     )
+    draws: Draws = keys
     solve: Solve | None = None
     observe: Callable[[Array], State] = same
     protocol: str = "clean"
