@@ -169,8 +169,8 @@ class Trajectories:
     def split(self, fractions: Sequence[float], *, key: Any) -> tuple["Trajectories", ...]:
         """Divide the trajectories of each environment at random into parts, for training, validation and test.
 
-        Every part keeps every environment. Where all environments have as many trajectories, the i-th ones go to the same
-        part: if they share their initial state, as in the paper's data, no initial state is in two parts.
+        Every part keeps every environment. Where all environments have equally many trajectories, the i-th ones go to
+        the same part: if they share their initial state, as in the paper's data, none is in two parts.
 
         **Arguments**
 
