@@ -35,7 +35,7 @@ def compare(
     from .report import write_comparison
 
     page = out / "report.html"
-    write_comparison({row["method"]: open_model(out / row["method"]) for row in rows}, testing, page)
+    write_comparison({row["method"]: open_model(out / row["method"]) for row in rows}, testing, "Comparison", page)
     result(rows, table(rows), as_json=json)
     message(f"pictures: {page}")
 

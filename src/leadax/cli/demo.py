@@ -29,7 +29,12 @@ def demo(*, out: Path = Path("demo"), steps: int = 2_500, seed: int = 0) -> None
 
     training, testing = load(train), load(test)
     rows = compare_methods(METHODS, training, testing, out, Training(steps=steps, seed=seed))
-    write_comparison({row["method"]: open_model(out / row["method"]) for row in rows}, testing, page)
+    write_comparison(
+        {row["method"]: open_model(out / row["method"]) for row in rows},
+        testing,
+        "Lotka–Volterra in ten environments",
+        page,
+    )
     result({}, f"\n{table(rows)}\n\npictures: {page}", as_json=False)
     message(f"\ntook {time.perf_counter() - begin:.0f} s. Next, with data of your own (see README.md):")
     message("  leadax report DATA.csv")

@@ -1,15 +1,27 @@
 """`leadax report`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from ..errors import InputError
 from .console import Json, Overwrite, result
+from .options import open_model
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..data import Trajectories
+    from ..model import Model
+    from ..report import Page
 
 PICTURES = (".png", ".svg", ".pdf")
-PathToShow = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="PATH", help="A data file.")]
+PathToShow = Annotated[
+    Path,
+    tyro.conf.Positional,
+    tyro.conf.arg(metavar="PATH", help="A data file; or a run, or a folder of runs, together with --data."),
+]
 
 
 def report(
@@ -17,14 +29,16 @@ def report(
     /,
     *,
     out: Path | None = None,
+    data: Path | None = None,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
-    """Draw a data file: a page with tables and pictures, one row per environment.
+    """Draw a data file, or what one or several runs have learnt: a page with tables and pictures.
 
     Args:
         out: The file to write, .html for the page, or .png, .svg, .pdf for its first picture alone;
             by default PATH with the ending .html.
+        data: For runs: the data file to forecast and to measure errors on.
     """
     from .._atomic import check_destination
 
@@ -32,33 +46,56 @@ def report(
     if target.suffix not in (".html", *PICTURES):
         raise InputError(f"`--out` must end in .html, {', '.join(PICTURES)}, got `{target}`")
     check_destination(target, overwrite=overwrite)
-    write_data_report(path, target)
+    if path.is_dir() and path.suffix != ".zarr":
+        if data is None:
+            raise InputError(f"{path} is a folder of runs: say with `--data` which data to draw them on")
+        from ..data import load
+
+        write_comparison(_models(path), load(data), path.name, target)
+    else:
+        _draw_data(path, target)
     result({"out": str(target)}, f"{target}", as_json=json)
 
 
-def write_data_report(path: Path, out: Path) -> None:
-    """Draw the data in one file into another."""
-    from .._atomic import replacing
+def write_comparison(models: "dict[str, Model]", test: "Trajectories", title: str, out: Path) -> None:
+    """Draw several models on the same test data: the page, or its first picture."""
+    from ..evaluation import evaluate
+    from ..report import model_figures, model_page
+
+    evaluations = {name: evaluate(model, test) for name, model in models.items()}
+    if out.suffix == ".html":
+        _write(model_page(models, evaluations, test, title), out)
+    else:
+        _write(next(iter(model_figures(models, test, evaluations).values())), out)
+
+
+def _draw_data(path: Path, out: Path) -> None:
     from ..data import load
 
     data = load(path)  # before the slow imports: most mistakes show here
 
     from ..report import data_figures, data_page
+
+    _write(data_page(data, path.name) if out.suffix == ".html" else next(iter(data_figures(data).values())), out)
+
+
+def _models(path: Path) -> "dict[str, Model]":
+    """The model of a run, or those of all finished runs in a folder."""
+    if (path / "config.json").exists() or (path / "model.safetensors").exists():
+        return {path.name: open_model(path)}
+    found = sorted(file.parent for file in path.glob("*/model.safetensors"))
+    if not found:
+        raise InputError(f"{path} holds no finished run: expected one, or a folder of them")
+    return {run.name: open_model(run) for run in found}
+
+
+def _write(drawn: "Page | Figure", out: Path) -> None:
+    from .._atomic import replacing
+    from ..report import Page
     from ..report.style import save_figure
 
     with replacing(out, overwrite=True) as temporary:
-        if out.suffix == ".html":
-            data_page(data, path.name).write(temporary)
+        if isinstance(drawn, Page):
+            drawn.write(temporary)
         else:
-            save_figure(next(iter(data_figures(data).values())), temporary, out.suffix[1:])
-
-
-def write_comparison(models: dict[str, Any], test: Any, out: Path) -> None:
-    """Draw the page of several models on the same test data."""
-    from .._atomic import replacing
-    from ..evaluation import evaluate
-    from ..report import model_page
-
-    evaluations = {name: evaluate(model, test) for name, model in models.items()}
-    with replacing(out, overwrite=True) as temporary:
-        model_page(models, evaluations, test, out.parent.name or "Comparison").write(temporary)
+            save_figure(drawn, temporary, out.suffix[1:])

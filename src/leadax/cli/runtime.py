@@ -4,7 +4,7 @@ import os
 import platform
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -17,7 +17,8 @@ def prepare(seeds: int = 1) -> None:
     import jax
 
     cores = os.cpu_count() or 1
-    jax.config.update("jax_num_cpu_devices", max(n for n in range(1, cores + 1) if seeds % n == 0))
+    with suppress(RuntimeError):  # too late where JAX has computed something already: seeds then share what there is
+        jax.config.update("jax_num_cpu_devices", max(n for n in range(1, cores + 1) if seeds % n == 0))
     choice = os.environ.get("LEADAX_CACHE", "")
     if choice != "off":
         jax.config.update("jax_compilation_cache_dir", choice or str(_cache_folder()))

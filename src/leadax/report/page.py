@@ -24,6 +24,10 @@ code, pre { background: #f4f4f4; padding: .1rem .3rem; border-radius: 3px; }
 """
 
 
+class Bold(str):
+    """A cell of a table that stands out."""
+
+
 class Page:
     """Collects headings, text, tables and figures, then writes one HTML file.
 
@@ -46,8 +50,9 @@ class Page:
         self._parts.append(f"<p>{html.escape(text)}</p>")
 
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """A table; an empty header is left out."""
-        line = lambda tag, cells: "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells) + "</tr>"
+        """A table; an empty header is left out, and cells that are `Bold` are set in bold."""
+        cell = lambda c: f"<strong>{html.escape(c)}</strong>" if isinstance(c, Bold) else html.escape(c)
+        line = lambda tag, cells: "<tr>" + "".join(f"<{tag}>{cell(c)}</{tag}>" for c in cells) + "</tr>"
         head = line("th", header) if any(header) else ""
         self._parts.append("<table>" + head + "".join(line("td", row) for row in rows) + "</table>")
 

@@ -1,6 +1,8 @@
 """One look for all pictures: colours that colour-blind readers can tell apart, and figures the same on every run."""
 
-from collections.abc import Iterator
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's palette, without its yellow, which is too pale for lines.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#8C8C8C")
+# Behind the colours of the methods.
+TRUTH = "#B5B5B5"
 
 SETTINGS: dict[Any, Any] = {
     "axes.spines.right": False,
@@ -63,3 +67,33 @@ def field_scale(values: np.ndarray) -> dict[str, object]:
         bound = max(-low, high)
         return {"cmap": "RdBu_r", "vmin": -bound, "vmax": bound}
     return {"cmap": "viridis", "vmin": low, "vmax": high}
+
+
+def method_colours(names: Iterable[str]) -> dict[str, str]:
+    """A colour for each method, by its place.
+
+    >>> method_colours(["One-For-All", "LEADS"])
+    {'One-For-All': '#0072B2', 'LEADS': '#D55E00'}
+    """
+    return {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
+
+
+def label(name: str, width: int) -> str:
+    """A name from the data as it is written on a picture: on two lines at most, each about so many letters wide.
+
+    >>> label("alpha=0.25,gamma=0.75", 12)
+    'alpha=0.25,\\ngamma=0.75'
+    """
+    text = name if len(name) <= width else re.sub(r",(?=\S)", ", ", name)
+    # Matplotlib would read what stands between dollars as an equation.
+    return textwrap.fill(text, width, max_lines=2, placeholder=" …").replace("$", r"\$")
+
+
+def panel_grid(count: int, most: int = 5) -> tuple[int, int]:
+    """Rows and columns for so many panels: as full as possible, then as wide as possible.
+
+    >>> panel_grid(10), panel_grid(9), panel_grid(12), panel_grid(2)
+    ((2, 5), (3, 3), (3, 4), (1, 2))
+    """
+    columns = count if count <= most else min(range(most, 2, -1), key=lambda c: -count % c)
+    return -(-count // columns), columns

@@ -1,0 +1,111 @@
+"""The learnt f and g_e of a system of two channels, as vector fields."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..data import Trajectories
+from .style import label, new_figure, panel_grid, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from .._types import VectorField
+    from ..model import Model
+
+WIDTH = 9.0
+MAX_ENVIRONMENTS = 5
+ARROWS = 15
+PADDING = 0.1
+
+
+class Panel(NamedTuple):
+    """A vector field on the grid, `(y, x, 2)`, and at observed states, `(point, 2)`."""
+
+    title: str
+    field: np.ndarray
+    points: np.ndarray
+    at_points: np.ndarray
+
+
+def vector_fields(model: "Model", data: Trajectories) -> "Figure":
+    """f, then g_e of the first environments, over the region of the data; colour is size, on one scale for all."""
+    x, y = grid(_points(data.states))
+    panels = [_panel("f", "shared", model, model.shared, x, y, _points(data.states))]
+    for e, name in enumerate(data.environments[:MAX_ENVIRONMENTS]):
+        panels.append(_panel("g", label(name, 30), model, model.specific(name), x, y, _points(data.states[e])))
+    # A method without one of the two halves has zero there.
+    panels = [panel for panel in panels if np.any(panel.field != 0)] or panels
+    rows, columns = panel_grid(len(panels), most=3)
+    width = min(WIDTH, 3.8 * columns)
+    # Of the data: what a net makes up far from them may be of any size.
+    largest = max(float(np.nanmax(_size(panel.at_points), initial=0.0)) for panel in panels) or 1.0
+    with styled():
+        figure = new_figure(width, 0.4 + rows * 0.85 * width / columns)
+        axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
+        for axis, panel in zip(axes.flat, panels, strict=False):
+            _draw(axis, x, y, panel, largest)
+        for axis in axes.flat[len(panels) :]:
+            axis.set_axis_off()
+        figure.supxlabel(label(data.channels[0], 60), fontsize=8)
+        figure.supylabel(label(data.channels[1], 60), fontsize=8)
+        figure.colorbar(
+            axes[0, 0].collections[0], ax=axes, label="size of the vector", aspect=40, pad=0.02, extend="max"
+        )
+    return figure
+
+
+def grid(points: np.ndarray, count: int = ARROWS) -> tuple[np.ndarray, np.ndarray]:
+    """The coordinates of a grid over the region of these points, a tenth wider on each side.
+
+    >>> x, y = grid(np.array([[0.0, 1.0], [10.0, 1.0]]), count=3)
+    >>> x.tolist(), y.tolist()
+    ([-1.0, 5.0, 11.0], [0.5, 1.0, 1.5])
+    """
+    low, high = points.min(axis=0), points.max(axis=0)
+    pad = np.where(high > low, PADDING * (high - low), 0.5)
+    x, y = np.linspace(low - pad, high + pad, count).T
+    return x, y
+
+
+def _panel(
+    letter: str, of: str, model: "Model", field: "VectorField", x: np.ndarray, y: np.ndarray, points: np.ndarray
+) -> Panel:
+    on_grid = _values(model, field, np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2))
+    at_points = _values(model, field, points)
+    title = f"{letter}, {of}\nmean |{letter}| = {np.mean(_size(at_points)):.2g}"
+    return Panel(title, on_grid.reshape(len(y), len(x), 2), points, at_points)
+
+
+def _values(model: "Model", field: "VectorField", points: np.ndarray) -> np.ndarray:
+    import jax
+    import jax.numpy as jnp
+
+    dtype = jax.tree.leaves(model.parts)[0].dtype
+    return np.asarray(jax.vmap(field)(jnp.asarray(points, dtype)), float)
+
+
+def _points(states: np.ndarray) -> np.ndarray:
+    rows = states.reshape(-1, 2)
+    return rows[~np.isnan(rows).any(axis=1)]
+
+
+def _size(vectors: np.ndarray) -> np.ndarray:
+    return np.hypot(vectors[..., 0], vectors[..., 1])
+
+
+def _draw(axis: "Axes", x: np.ndarray, y: np.ndarray, panel: Panel, largest: float) -> None:
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    # Without the palest yellows, which are lost on white.
+    colours = ListedColormap(colormaps["viridis_r"](np.linspace(0.12, 1.0, 256)))
+    size = _size(panel.field)
+    direction = panel.field / np.where(size > 0, size, 1.0)[..., None]
+    axis.plot(*panel.points.T, ".", ms=2.5, color="#777777", alpha=0.5, zorder=0)
+    # Arrows of equal length: their directions can be read where they are small, too.
+    shape: dict[str, Any] = {"pivot": "mid", "angles": "xy", "scale": 1.15 * ARROWS, "scale_units": "width"}
+    weight: dict[str, Any] = {"width": 0.006, "headwidth": 4.5}
+    axis.quiver(x, y, *np.moveaxis(direction, -1, 0), size, cmap=colours, clim=(0, largest), **shape, **weight)
+    axis.set_title(panel.title)
