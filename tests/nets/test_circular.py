@@ -5,13 +5,16 @@ import pytest
 
 from leadax.nets.circular import by_lax, by_shifts, circular_convolution
 
-CASES = [((7,), 3), ((8,), 5), ((6, 5), 3), ((5, 8), 5), ((3, 3), 5), ((6, 4), 1)]
+CASES = [((7,), 3), ((6, 5), 3), ((3, 4), 5)]
+
+
+def random(*shape):
+    return jnp.asarray(np.random.default_rng(0).normal(size=shape))
 
 
 def case(space, taps, inputs=3, outputs=2):
-    keys = jax.random.split(jax.random.key(0))
-    x = jax.random.normal(keys[0], (*space, inputs))
-    return x, jax.random.normal(keys[1], (*(taps,) * len(space), inputs, outputs))
+    shapes = (*space, inputs), (*(taps,) * len(space), inputs, outputs)
+    return tuple(random(*shape) for shape in shapes)
 
 
 def loop(x, kernel):
@@ -26,7 +29,7 @@ def loop(x, kernel):
     return y
 
 
-@pytest.mark.parametrize("convolve", [by_shifts, by_lax, circular_convolution])
+@pytest.mark.parametrize("convolve", [by_shifts, by_lax])
 @pytest.mark.parametrize(("space", "taps"), CASES)
 def test_definition(convolve, space, taps):
     x, kernel = case(space, taps)
@@ -55,8 +58,7 @@ def test_second_derivatives_agree_with_the_library():
 
 
 def test_one_kernel_per_environment():
-    fields = jax.random.normal(jax.random.key(0), (3, 2, 6, 5, 3))
-    kernels = jax.random.normal(jax.random.key(1), (3, 3, 3, 3, 2))
+    fields, kernels = random(3, 2, 6, 5, 3), random(3, 3, 3, 3, 2)
 
     def loss(convolve, kernels):
         batched = jax.vmap(jax.vmap(convolve, in_axes=(0, None)))
@@ -70,7 +72,7 @@ def test_one_kernel_per_environment():
 
 
 def test_one_kernel_for_all_fields():
-    fields, kernel = jax.random.normal(jax.random.key(0), (4, 6, 5, 3)), case((6, 5), 3)[1]
+    fields, kernel = random(4, 6, 5, 3), random(3, 3, 3, 2)
     loss = lambda convolve, w: jnp.sum(jnp.tanh(jax.vmap(convolve, in_axes=(0, None))(fields, w)))
     ours, theirs = (jax.jit(jax.grad(lambda w, c=c: loss(c, w)))(kernel) for c in (by_shifts, by_lax))
     np.testing.assert_allclose(ours, theirs, atol=1e-12)

@@ -58,21 +58,19 @@ def test_fields_are_measured_per_channel():
     np.testing.assert_allclose(scales.rate, np.sqrt(np.mean(np.diff(field, axis=2) ** 2, axis=(0, 1, 2, 3, 4))))
 
 
-@pytest.mark.parametrize("net", [MLP((2,), key=KEY, factor=0.5), ConvNet((4, 5, 2), key=KEY)])
+@pytest.mark.parametrize("net", [MLP((2,), depth=2, key=KEY, factor=0.5), ConvNet((4, 5, 2), depth=2, key=KEY)])
 def test_is_a_change_of_units(net):
-    scaled = Scaled(net, [1.0, 2.0], [3.0, 0.1], [10.0, 20.0])
-    shape = net.layers[0].in_shape
-    x = jax.random.normal(KEY, shape)
-    expected = np.array([10, 20]) * np.asarray(
-        net((x - np.array([1.0, 2.0])[(None,) * (x.ndim - 1)]) / jnp.broadcast_to(jnp.array([3.0, 0.1]), shape))
-    )
-    np.testing.assert_allclose(scaled(x), expected, rtol=1e-12)
+    mean, scale, rate = np.array([1.0, 2.0]), np.array([3.0, 0.1]), np.array([10.0, 20.0])
+    scaled = Scaled(net, mean, scale, rate)
+    x = np.random.default_rng(0).normal(size=net.layers[0].in_shape)
+    expected = rate * np.asarray(eqx.filter_jit(net)(jnp.asarray((x - mean) / scale)))
+    np.testing.assert_allclose(eqx.filter_jit(scaled)(jnp.asarray(x)), expected, rtol=1e-9)
     assert (scaled.layers, scaled.factor) == (net.layers, net.factor)
 
 
 def test_units_are_saved_but_not_learnt():
-    scaled = Scaled(MLP((2,), key=KEY), *measure(*wave()))
-    gradient = eqx.filter_grad(lambda net: jnp.sum(net(jnp.ones(2)) ** 2))(scaled)
+    scaled = Scaled(MLP((2,), depth=2, key=KEY), *measure(*wave()))
+    gradient = jax.jit(jax.grad(lambda net: jnp.sum(net(jnp.ones(2)) ** 2)))(scaled)
     for name in ("mean", "scale", "rate"):
         assert isinstance(getattr(scaled, name), jax.Array)
         assert np.all(getattr(gradient, name) == 0)
@@ -80,5 +78,11 @@ def test_units_are_saved_but_not_learnt():
 
 
 def test_single_precision_stays_single():
-    scaled = jax.tree.map(lambda a: a.astype(jnp.float32), Scaled(MLP((2,), key=KEY), *measure(*wave())))
-    assert scaled(jnp.ones(2, jnp.float32)).dtype == jnp.float32
+    scaled = jax.tree.map(lambda a: a.astype(jnp.float32), Scaled(MLP((2,), depth=2, key=KEY), *measure(*wave())))
+    assert jax.eval_shape(scaled, jnp.ones(2, jnp.float32)).dtype == jnp.float32
+
+
+def test_points_at_the_same_time_say_nothing_about_the_rate():
+    times = np.array([[[0.0, 1.0, 1.0, 2.0]]])
+    states = np.array([[[[0.0], [2.0], [2.5], [4.5]]]])
+    np.testing.assert_allclose(measure(states, times).rate, [2])
