@@ -66,12 +66,16 @@ def test_type():
     assert to_batch(data, jnp.float64).states.dtype == jnp.float64
 
 
-@pytest.mark.parametrize(("start", "step"), [(2_460_000.5, 1e-3), (1.7e9, 0.25), (-1e12, 1.0)], ids=["day", "clock", "ms"])
+@pytest.mark.parametrize(
+    ("start", "step"), [(2_460_000.5, 1e-3), (1.7e9, 0.25), (-1e12, 1.0)], ids=["day", "clock", "ms"]
+)
 def test_float32_keeps_the_digits_of_dates(start, step):
     times = start + step * np.arange(8)
     data = Trajectories.from_arrays(times, np.zeros((1, 1, 8, 1)))
     # What float64 has left of such times, and what float32 would.
-    np.testing.assert_allclose(to_batch(data).times[0, 0], step * np.arange(8), rtol=1e-6, atol=2 * np.spacing(abs(start)))
+    np.testing.assert_allclose(
+        to_batch(data).times[0, 0], step * np.arange(8), rtol=1e-6, atol=2 * np.spacing(abs(start))
+    )
     assert np.abs(np.diff(times.astype(np.float32)) - step).max() > 0.1 * step
 
 

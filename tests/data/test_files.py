@@ -227,7 +227,6 @@ TABLE = """# measured by hand
 environment, trajectory, time, prey, predator
 7,a,0.5,1,
 7,b,1.0,5,6
-# the pen broke
 3,a,0, NA,9
 7,a,0.0,3,4
 3,a, 2, ,8
@@ -252,6 +251,11 @@ def test_csv_from_other_systems(change, tmp_path):
     (tmp_path / "a.csv").write_text(TABLE)
     (tmp_path / "b.csv").write_text(change(TABLE), newline="")
     assert load(tmp_path / "b.csv") == load(tmp_path / "a.csv")
+
+
+def test_a_name_may_start_with_a_hash(tmp_path):
+    (tmp_path / "a.csv").write_text("environment,trajectory,time,x\n#1,0,0,1\n#1,0,1,2\nb,0,0,3\nb,0,1,4\n")
+    assert load(tmp_path / "a.csv").environments == ("#1", "b")
 
 
 def test_our_csv_survives_other_line_ends(tmp_path):

@@ -211,3 +211,22 @@ def test_state_without_a_time_is_not_cut_off():
 def test_extreme_times_do_not_overflow():
     data = Trajectories.from_arrays([-1.7e308, 0, 1.7e308], np.zeros((1, 1, 3, 1)))
     assert data.lengths.tolist() == [[3]]
+
+
+def test_positions_of_numpy_and_masks():
+    data = Trajectories.from_arrays(range(3), np.arange(12.0).reshape(2, 2, 3, 1), environments=np.array(["a", "b"]))
+    assert data.select(np.int64(1)).environments == ("b",)
+    assert data.select(np.array([1, 0]), np.array([1])).states[0, 0, 0, 0] == 9.0
+    with pytest.raises(InputError, match="not by a mask"):
+        data.select([True, False])
+    with pytest.raises(InputError, match="not by a mask"):
+        data.select("a", [True, False])
+
+
+def test_copies_and_pickles():
+    import copy
+    import pickle
+
+    data = Trajectories.from_arrays(range(3), np.ones((1, 1, 3, 1)), parameters={"rate": [2.0]})
+    assert copy.deepcopy(data) == data
+    assert pickle.loads(pickle.dumps(data)) == data

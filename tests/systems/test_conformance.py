@@ -120,3 +120,36 @@ def test_float64_without_touching_the_global_setting():
     with jax.enable_x64(True):
         same = simulate(short("lotka-volterra", "clean"), key=jr.key(0), environments=1)
     assert data == same
+
+
+def test_paper_seeds_are_all_different():
+    draw = get_system("lotka-volterra", "paper").draws
+    states = [draw(jr.key(seed), "train", 1)[0] for seed in (0, 1, 10_000, 2**31)]
+    assert len({tuple(np.asarray(state)) for state in states}) == 4
+
+
+def a_system(**changes):
+    settings = {
+        "name": "decay",
+        "channels": ("x",),
+        "times": np.arange(3.0),
+        "environments": {"a": {"rate": 1.0}, "b": {"rate": 2.0}},
+        "tangent": lambda x, p: -p["rate"] * x,
+        "initial_state": lambda key: jnp.ones(1),
+    }
+    return System(**(settings | changes))
+
+
+def test_an_environment_may_have_no_parameters():
+    data = simulate(a_system(environments={"only": {}}, tangent=lambda x, p: -x), key=jr.key(0))
+    np.testing.assert_allclose(data.states[0, 0, :, 0], np.exp(-np.arange(3.0)), atol=1e-7)
+    assert dict(data.parameters) == {}
+
+
+def test_a_system_is_checked_when_it_is_made():
+    with pytest.raises(
+        InputError, match="`b` of system `decay` must have the parameters of the first one, rate; got r"
+    ):
+        a_system(environments={"a": {"rate": 1.0}, "b": {"r": 1.0}})
+    with pytest.raises(InputError, match="`times` of system `decay`"):
+        a_system(times=np.array([0.0, 0.0]))

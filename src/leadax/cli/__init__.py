@@ -1,5 +1,6 @@
 """The command line: the only place that prints. Nothing here imports JAX before a command needs it."""
 
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -31,7 +32,9 @@ Start with: leadax demo"""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and exit: 0 done, 1 failed, 2 wrong use or bad input, 130 interrupted."""
+    """Run a command and exit: 0 done, 1 failed, 2 wrong use or bad input, 130 interrupted, 143 terminated."""
+    # Leave by an exception, so that what is half-written is cleared away.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 

@@ -8,11 +8,19 @@ from typing import Annotated, Any, TypeAlias
 
 import tyro
 
+from ..errors import InputError
+
 Json: TypeAlias = Annotated[
     bool, tyro.conf.arg(help="Print one JSON document on standard output, and nothing else there.")
 ]
 Overwrite: TypeAlias = Annotated[bool, tyro.conf.arg(help="Replace the output if it exists.")]
 Progress: TypeAlias = Callable[..., None]
+
+
+def check_seed(seed: int) -> None:
+    """A seed is a number that fits into 32 bits without sign."""
+    if not 0 <= seed < 2**32:
+        raise InputError(f"`--seed` must be from 0 to {2**32 - 1}, got {seed}")
 
 
 def message(text: str) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import tyro
 
 from ..errors import InputError, lookup
+from .console import check_seed
 
 if TYPE_CHECKING:
     from ..data import Trajectories
@@ -61,6 +62,7 @@ class Training:
         from ..methods import METHODS
         from ..rollout import TABLEAUX
 
+        check_seed(self.seed)
         build = lookup("method", method, METHODS)
         if self.solver is not None:
             lookup("solver", self.solver, TABLEAUX)

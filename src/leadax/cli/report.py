@@ -42,7 +42,11 @@ def report(
     """
     from .._atomic import check_destination
 
-    target = out or path.with_suffix(".html")
+    if not path.exists():
+        raise InputError(f"{path} does not exist: expected a data file, a run or a folder of runs")
+    target = out or Path(path.resolve().name or "report").with_suffix(".html")
+    if out is None and path.name:
+        target = path.with_suffix(".html")
     if target.suffix not in (".html", *PICTURES):
         raise InputError(f"`--out` must end in .html, {', '.join(PICTURES)}, got `{target}`")
     check_destination(target, overwrite=overwrite)

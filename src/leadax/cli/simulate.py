@@ -6,7 +6,11 @@ from typing import Annotated, Literal
 
 import tyro
 
-from .console import Json, Overwrite, message, progress_bar, result
+from ..errors import InputError, lookup
+from .console import Json, Overwrite, check_seed, message, progress_bar, result
+
+# Also in `leadax.systems.SYSTEMS` (tested): a wrong name is answered without waiting for JAX.
+NAMES = ("lotka-volterra", "gray-scott", "navier-stokes", "navier-stokes-text", "linear")
 
 SystemName = Annotated[
     str,
@@ -48,6 +52,11 @@ def simulate(
     """
     from ..data.files import check_output
 
+    lookup("system", system, dict.fromkeys(NAMES))
+    for name, count in (("trajectories", trajectories), ("environments", environments)):
+        if count is not None and count < 1:
+            raise InputError(f"`--{name}` must be at least 1, got {count}")
+    check_seed(seed)
     check_output(out, overwrite=overwrite)
 
     import jax.random as jr

@@ -97,12 +97,16 @@ def parameters(given: Mapping[str, Any], count: int) -> Mapping[str, np.ndarray]
     return MappingProxyType(found)
 
 
-def positions(index: int | slice | Sequence[int], count: SupportsIndex, environment: str) -> Sequence[int]:
+def positions(
+    index: int | np.integer | slice | Sequence[int] | np.ndarray, count: SupportsIndex, environment: str
+) -> Sequence[int]:
     """The trajectories of one environment that an index means."""
     count = int(count)
     if isinstance(index, slice):
         return range(count)[index]
     chosen = [index] if isinstance(index, int | np.integer) else list(index)
+    if any(isinstance(i, bool | np.bool_) for i in chosen):
+        raise InputError("trajectories are chosen by position, not by a mask: use `np.flatnonzero(mask)`")
     for i in chosen:
         if not -count <= i < count:
             raise InputError(f"no trajectory number {i} in environment `{environment}`: it has {count}, from 0")

@@ -33,10 +33,10 @@ def check(path: Path) -> str | None:
             return None
         file.seek(size)
         seal = file.read(SIZE)
-        if not seal.startswith(MARK):
+        digits, marked = _DIGITS.fullmatch(seal, len(MARK)), seal.startswith(MARK)
+        if not marked and digits is None:
             return None
-        digits = _DIGITS.fullmatch(seal, len(MARK))
-        if digits is None or int(digits[2], 16) != _checksum(file, size):
+        if not marked or digits is None or int(digits[2], 16) != _checksum(file, size):
             raise DamageError("its bytes are not those that were written; restore it from a copy")
         return digits[1].decode()
 

@@ -22,10 +22,10 @@ def load(path: PathLike) -> Trajectories:
     - `.npz`: `X` of shape (environment, trajectory, time, …, channel) and `t` of shape (time,) or (environment,
       trajectory, time); if you like, `environments` and `channels` (text), `parameters` and `attributes` (JSON).
     - `.csv`, `.parquet`: one row per point, in any order, with the columns `environment`, `trajectory`, `time`, then
-      one for each channel; in CSV, lines that start with `#` are comments.
+      one for each channel; in CSV, lines above the table that start with `#` are comments.
 
-    NaN, and in tables an empty cell, is a missing value. Times that are durations become seconds, dates become seconds
-    since the first date in the file.
+    NaN, and in tables an empty cell, is a missing value. Where a format knows durations and dates (all but CSV and
+    NumPy), such times become seconds, dates since the first one in the file.
 
     Files that Leadax wrote carry a fingerprint of their contents. One that was damaged is refused with an `InputError`,
     as is everything that cannot be trajectories; nothing in a file is ever executed.

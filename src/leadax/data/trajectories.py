@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -18,8 +18,8 @@ from . import _canonical
 
 HostStates: TypeAlias = Float[np.ndarray, "env traj time *space channel"]
 HostTimes: TypeAlias = Float[np.ndarray, "env traj time"]
-EnvironmentIndex = str | int | slice | Sequence[str] | Sequence[int]
-TrajectoryIndex = int | slice | Sequence[int]
+EnvironmentIndex = str | int | np.integer | slice | Sequence[str] | Sequence[int] | Int[np.ndarray, " chosen"]
+TrajectoryIndex = int | np.integer | slice | Sequence[int] | Int[np.ndarray, " chosen"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,8 +77,8 @@ class Trajectories:
         times: ArrayLike | Sequence[Sequence[ArrayLike]],
         states: ArrayLike | Sequence[Sequence[ArrayLike]],
         *,
-        environments: Sequence[str] | None = None,
-        channels: Sequence[str] | None = None,
+        environments: Iterable[str] | None = None,
+        channels: Iterable[str] | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
         attributes: Mapping[str, str] | None = None,
     ) -> "Trajectories":
@@ -100,8 +100,8 @@ class Trajectories:
         return cls(
             times=dense_times,
             states=dense_states,
-            environments=tuple(environments or default("e", len(dense_states))),
-            channels=tuple(channels or default("x", dense_states.shape[-1])),
+            environments=default("e", len(dense_states)) if environments is None else tuple(environments),
+            channels=default("x", dense_states.shape[-1]) if channels is None else tuple(channels),
             parameters={k: np.asarray(v, np.float64) for k, v in (parameters or {}).items()},
             attributes=attributes or {},
         )
@@ -131,8 +131,10 @@ class Trajectories:
         """How many trajectories each environment has."""
         return np.sum(self.lengths > 0, axis=-1)
 
-    def environment_index(self, environment: str | int) -> int:
+    def environment_index(self, environment: str | int | np.integer) -> int:
         """The position of an environment given by name or by position."""
+        if isinstance(environment, bool | np.bool_):
+            raise InputError("environments are chosen by name or position, not by a mask: use `np.flatnonzero(mask)`")
         if isinstance(environment, str):
             if environment not in self.environments:
                 known = ", ".join(self.environments[:8]) + (", …" if len(self.environments) > 8 else "")
@@ -141,7 +143,7 @@ class Trajectories:
         count = len(self.environments)
         if not -count <= environment < count:
             raise InputError(f"no environment number {environment}: the data has {count}, counted from 0")
-        return environment % count
+        return int(environment) % count
 
     def select(
         self,
@@ -157,7 +159,7 @@ class Trajectories:
         """
         if isinstance(environments, slice):
             chosen = range(len(self.environments))[environments]
-        elif isinstance(environments, str | int):
+        elif isinstance(environments, str | int | np.integer):
             chosen = [self.environment_index(environments)]
         else:
             chosen = [self.environment_index(e) for e in environments]
@@ -228,6 +230,11 @@ class Trajectories:
         for array in (self.times, self.states, *self.parameters.values()):
             digest.update(np.ascontiguousarray(array, "<f8").data)
         return digest.hexdigest()
+
+    def __reduce__(self):
+        # Read-only mappings cannot be copied or sent to another process as they are.
+        names = (self.environments, self.channels, dict(self.parameters), dict(self.attributes))
+        return Trajectories, (self.times, self.states, *names)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Trajectories) and self.fingerprint == other.fingerprint

@@ -60,7 +60,7 @@ def tangent(state: Array, parameters: Parameters) -> Array:
 
 
 def initial_state(key: PRNGKey) -> Array:
-    """A background of (0.95, 0.05) with three squares of (0, 1), each 3 × 3, anywhere but across the border."""
+    """A background of (0.95, 0.05) and three squares of (0, 1), 3 × 3 each, that end before the last row and column."""
     return with_squares(jr.randint(key, (SQUARES, 2), 0, SIZE - SIDE))
 
 

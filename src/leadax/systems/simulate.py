@@ -52,7 +52,7 @@ def simulate(
     Trajectories(3 environments, 32 trajectories each, 20 times, channels u, v)
     """
     chosen = _first(system.environments_of(split), environments)
-    count = system.trajectories[split] if trajectories is None else trajectories
+    count = system.trajectories.get(split, 1) if trajectories is None else trajectories
     if count < 1:
         raise InputError(f"`trajectories` must be at least 1, got {count}")
     with jax.enable_x64(True):
@@ -102,14 +102,14 @@ def _compiled(
     # Compiled ahead, so that the threads do not each compile it; kept, since compiling takes longer than most solves.
     draws = jax.ShapeDtypeStruct((size, *shape), dtype)
     parameters = {name: jax.ShapeDtypeStruct((environments,), jnp.float64) for name in names}
-    return jax.jit(partial(_solve_batch, system)).lower(draws, parameters).compile()
+    return jax.jit(partial(_solve_batch, system, environments)).lower(draws, parameters).compile()
 
 
-def _solve_batch(system: System, draws: Array, parameters: Parameters) -> Array:
+def _solve_batch(system: System, environments: int, draws: Array, parameters: Parameters) -> Array:
     """States `(env, traj, time, *space, channel)`: initial states once per trajectory, then every environment."""
     initial = jax.vmap(system.initial_state)(draws)
     every_trajectory = jax.vmap(system.solved, in_axes=(0, None))
-    return jax.vmap(every_trajectory, in_axes=(None, 0))(initial, parameters)
+    return jax.vmap(every_trajectory, in_axes=(None, 0), axis_size=environments)(initial, parameters)
 
 
 def _check_solved(states: np.ndarray, system: System, environments: Sequence[str]) -> None:

@@ -77,6 +77,17 @@ class System:
     observe: Callable[[Array], State] = same
     protocol: str = "clean"
 
+    def __post_init__(self):
+        for name, parameters in {**self.environments, **self.novel}.items():
+            expected = next(iter(self.environments.values()))
+            if set(parameters) != set(expected):
+                raise InputError(
+                    f"environment `{name}` of system `{self.name}` must have the parameters of the first one, "
+                    f"{', '.join(expected) or 'none'}; got {', '.join(parameters) or 'none'}"
+                )
+        if np.ndim(self.times) != 1 or len(self.times) < 2 or not np.all(np.diff(self.times) > 0):
+            raise InputError(f"`times` of system `{self.name}` must be at least two and increase")
+
     def solved(self, state: State, parameters: Parameters) -> Array:
         """The observed states at all times, from one initial state in one environment."""
         import jax
