@@ -4,7 +4,9 @@ python benchmarks/all_data.py [--protocol paper|clean] [--json]
 """
 
 import argparse
+import contextlib
 import json
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -26,7 +28,8 @@ def main():
             begin = time.perf_counter()
             for split in SPLITS:
                 out = Path(folder, f"{system}-{split}.nc")
-                status = run(["simulate", system, str(out), "--protocol", options.protocol, "--split", split])
+                with contextlib.redirect_stdout(sys.stderr):
+                    status = run(["simulate", system, str(out), "--protocol", options.protocol, "--split", split])
                 assert status == 0
             seconds[system] = time.perf_counter() - begin
     seconds["total"] = sum(seconds.values())

@@ -13,11 +13,13 @@ import json
 import statistics
 import time
 
+import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import scipy.integrate
 
 from leadax.systems import get_system, simulate
+from leadax.systems.draws import keys
 
 REPEATS = 3
 
@@ -81,7 +83,8 @@ def measure(name):
     system = get_system(name, "paper")
     start = simulate(dataclasses.replace(system, times=system.times[:2]), key=jr.key(0), trajectories=trajectories)
     initial = start.states[0, :, 0]
-    timed = dataclasses.replace(system, times=system.times[:points], initial_state=lambda key: _pick(initial, key))
+    pick = lambda key: jnp.asarray(initial)[jr.randint(key, (), 0, len(initial))]
+    timed = dataclasses.replace(system, times=system.times[:points], draws=keys, initial_state=pick)
     environments = list(system.environments.values())
     ours, theirs, compile_seconds = [], [], 0.0
     for repeat in range(REPEATS + 1):
@@ -105,12 +108,6 @@ def measure(name):
         "difference": float(difference),
         "trajectories": trajectories * len(environments),
     }
-
-
-def _pick(initial, key):
-    import jax.numpy as jnp
-
-    return jnp.asarray(initial)[jr.randint(key, (), 0, len(initial))]
 
 
 def main():

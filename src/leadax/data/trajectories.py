@@ -19,7 +19,7 @@ from . import _canonical
 HostStates: TypeAlias = Float[np.ndarray, "env traj time *space channel"]
 HostTimes: TypeAlias = Float[np.ndarray, "env traj time"]
 EnvironmentIndex = str | int | np.integer | slice | Sequence[str] | Sequence[int] | Int[np.ndarray, " chosen"]
-TrajectoryIndex = int | np.integer | slice | Sequence[int] | Int[np.ndarray, " chosen"]
+TrajectoryIndex = int | np.integer | slice | Sequence[int] | Int[np.ndarray, " kept"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
