@@ -18,11 +18,12 @@ _MARK = "leadax"
 
 def write_tree(path: Path, tree: PyTree, about: Mapping[str, Any]) -> None:
     """Write the arrays of a tree, and a JSON document about them, to one file."""
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
     arrays = flatten(tree)
     text = json.dumps(about, sort_keys=True)
-    save_file(arrays, path, metadata={_MARK: text, "sha256": _digest(arrays, text)})
+    # Not `save_file`, which lets nobody else read the file and has an error of its own for a full disk.
+    path.write_bytes(save(arrays, metadata={_MARK: text, "sha256": _digest(arrays, text)}))
 
 
 def read_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

@@ -19,12 +19,13 @@ from typing import Any
 
 import jax
 import jaxlib.version
+import numpy as np
 from jaxtyping import PyTree
 
 from . import __version__
-from ._atomic import replacing
+from ._atomic import one_line, replacing
 from .arrays import fill, read_arrays, write_tree
-from .errors import InputError
+from .errors import InputError, RunError
 
 SCHEMA = 1
 KEPT = 2
@@ -92,18 +93,22 @@ class RunFolder:
 
     def log(self, line: Mapping[str, Any]) -> None:
         """Add a line to the metrics."""
-        with (self.path / "metrics.jsonl").open("a") as file:
-            file.write(json.dumps(line) + "\n")
+        path = self.path / "metrics.jsonl"
+        try:
+            with path.open("a") as file:
+                file.write(json.dumps(line) + "\n")
+        except OSError as error:
+            raise RunError(f"{path} could not be written: {one_line(error)}") from error
 
     def metrics(self, up_to: int | None = None) -> list[dict[str, Any]]:
         """The lines of the metrics; with `up_to`, those of later steps, which will be computed again, are removed."""
         path = self.path / "metrics.jsonl"
-        lines = []
-        for text in path.read_text().splitlines() if path.exists() else []:
-            try:
-                lines.append(json.loads(text))
-            except json.JSONDecodeError:  # cut off when the process was killed
-                break
+        texts = path.read_bytes().splitlines() if path.exists() else []
+        read = [_read_line(text) for text in texts]
+        lines = [line for line in read if line is not None]
+        # The last line may be cut off: the process was killed, and that step will be computed again.
+        if None in read[:-1]:
+            self._warn(f"{path} is damaged: {len(read) - len(lines)} of its {len(read)} lines cannot be read")
         if up_to is not None:
             lines = [line for line in lines if line["step"] <= up_to]
             with replacing(path, overwrite=True) as temporary:
@@ -111,7 +116,7 @@ class RunFolder:
         return lines
 
     def save_checkpoint(self, state: PyTree, step: int) -> None:
-        """Write a checkpoint, then remove all but the newest two."""
+        """Write a checkpoint, then remove all but it and the one before."""
         folder = self.path / "checkpoints"
         folder.mkdir(exist_ok=True)
         with replacing(folder / f"step-{step:09d}", folder=True, overwrite=True) as temporary:
@@ -119,36 +124,55 @@ class RunFolder:
             files = {STATE: _sha256(temporary / STATE)}
             manifest = {"schema": SCHEMA, "step": step, "files": files, "versions": versions()}
             (temporary / "manifest.json").write_text(json.dumps(manifest, indent=2))
-        for old in self._checkpoints()[KEPT:]:
-            shutil.rmtree(old, ignore_errors=True)
+        # Those of later steps are damaged and were passed over, the hidden ones are of a process that was killed.
+        kept = [place for place in self._checkpoints() if place.name <= f"step-{step:09d}"][:KEPT]
+        for other in set(folder.iterdir()) - set(kept):
+            shutil.rmtree(other, ignore_errors=True)
 
     def load_checkpoint(self, template: PyTree) -> tuple[PyTree, int] | None:
         """The newest checkpoint that is whole, with its step; damaged ones are passed over with a warning."""
         for folder in self._checkpoints():
             try:
-                return _read_checkpoint(folder, template)
+                arrays, schema, step = _read_checkpoint(folder)
             except InputError as error:
                 self._warn(f"passing over a damaged checkpoint: {error}")
+                continue
+            if schema > SCHEMA:
+                raise InputError(
+                    f"{folder} has schema {schema}, this version of Leadax reads checkpoints up to schema {SCHEMA}: "
+                    "install a newer one"
+                )
+            return fill(template, arrays, str(folder)), step
         return None
 
     def _checkpoints(self) -> list[Path]:
         return sorted((self.path / "checkpoints").glob("step-*"), reverse=True)
 
 
-def _read_checkpoint(folder: Path, template: PyTree) -> tuple[PyTree, int]:
+def _read_checkpoint(folder: Path) -> tuple[dict[str, np.ndarray], int, int]:
+    """Arrays, schema and step; `InputError` if it is damaged."""
     manifest = _read_json(folder / "manifest.json")
     try:
-        schema, step, files = manifest["schema"], int(manifest["step"]), dict(manifest["files"])
+        schema, step, files = int(manifest["schema"]), int(manifest["step"]), dict(manifest["files"])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{folder}/manifest.json lacks an entry: {error}") from error
-    if schema != SCHEMA or set(files) != {STATE} or f"step-{step:09d}" != folder.name:
-        raise InputError(f"{folder} has a manifest that is not of schema {SCHEMA}, or of another step")
+    if set(files) != {STATE} or f"step-{step:09d}" != folder.name:
+        raise InputError(f"{folder} has a manifest of other files, or of another step")
     if not (folder / STATE).is_file() or _sha256(folder / STATE) != files[STATE]:
         raise InputError(f"{folder / STATE} does not match its SHA-256")
     arrays, about = read_arrays(folder / STATE)
-    if about["step"] != step:
-        raise InputError(f"{folder} is of step {about['step']}, its manifest of step {step}")
-    return fill(template, arrays, str(folder)), step
+    if (about.get("schema"), about.get("step")) != (schema, step):
+        raise InputError(f"{folder} and its manifest are of different steps or schemas")
+    return arrays, schema, step
+
+
+def _read_line(text: bytes) -> dict[str, Any] | None:
+    """One line of the metrics; None if it is damaged."""
+    try:
+        line = json.loads(text)
+        return line if isinstance(line["step"], int) else None
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def versions() -> dict[str, Any]:

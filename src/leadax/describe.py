@@ -69,8 +69,19 @@ def _describe_net(factory: NetFactory) -> dict[str, Any]:
             options = {**factory.keywords, **options}
             factory = factory.func
     known = {kind: name for name, kind in NETS.items()}
-    name = known.get(factory, f"{factory.__module__}.{getattr(factory, '__qualname__', type(factory).__qualname__)}")
-    return {"name": name, "options": options, "scaled": is_scaled}
+    plain = {name: _plain(value) for name, value in options.items()}
+    return {"name": known.get(factory, _name(factory)), "options": plain, "scaled": is_scaled}
+
+
+def _plain(value: Any) -> Any:
+    """An option as JSON; a function or an object, which only a net of your own has, by its name."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return value if value is None or isinstance(value, str | int | float | list | tuple) else _name(value)
+
+
+def _name(thing: Any) -> str:
+    return f"{thing.__module__}.{getattr(thing, '__qualname__', type(thing).__qualname__)}"
 
 
 def _net_from(description: Mapping[str, Any], own: NetFactory | None) -> NetFactory:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import jax
 import jax.numpy as jnp
@@ -12,9 +12,11 @@ from jaxtyping import Array, Float
 
 from .data import Trajectories
 from .data.batch import Batch, to_batch
+from .errors import lookup
 from .methods import Method, Observed, Parts
 from .model import Model
 from .objective import squared_error
+from .systems.system import Protocol
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Evaluation:
     def mse_per_trajectory(self) -> np.ndarray:
         """Of each observed trajectory of each environment in a row, `(seed, trajectory)`."""
         per = _mean(self.sums, self.counts, axis=(3,)).reshape(len(self.sums), -1)
-        return per[:, ~np.isnan(per[0])]
+        return per[:, (self.counts.sum(axis=2) > 0).reshape(-1)]
 
     @property
     def std_over_seeds(self) -> float:
@@ -72,11 +74,13 @@ class Evaluation:
 
     def to_json(self) -> dict[str, Any]:
         """The document that `leadax evaluate --json` prints."""
+        # NaN and infinity are not JSON.
+        number = lambda value: float(value) if np.isfinite(value) else None
         return {
-            "mse": self.mse,
-            "mse_per_environment": self.mse_per_environment,
-            "mse_per_time": [None if np.isnan(v) else float(v) for v in self.mse_per_time],
-            "mse_per_seed": self.mse_per_seed.tolist(),
+            "mse": number(self.mse),
+            "mse_per_environment": {name: number(value) for name, value in self.mse_per_environment.items()},
+            "mse_per_time": [number(value) for value in self.mse_per_time],
+            "mse_per_seed": [number(value) for value in self.mse_per_seed],
             "trajectories": int(self.mse_per_trajectory.shape[1]),
             "protocol": self.protocol,
         }
@@ -124,6 +128,8 @@ def evaluate(model: Model, data: Trajectories, *, protocol: str | None = None) -
 
     - `protocol`: whether the first point of each trajectory counts (`paper`) or not (`clean`); as trained by default.
     """
+    chosen: str = protocol or model.about.get("protocol", "clean")
+    lookup("protocol", chosen, dict.fromkeys(get_args(Protocol)))
     batch = to_batch(data, jax.tree.leaves(model.parts)[0].dtype)
     sums = error_program(model.method)(model.for_data(data), batch)
-    return summarise(sums, batch, data.environments, protocol or model.about.get("protocol", "clean"))
+    return summarise(sums, batch, data.environments, chosen)

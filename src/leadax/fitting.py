@@ -11,9 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax.sharding import NamedSharding, PartitionSpec
-from jaxtyping import DTypeLike
+from jaxtyping import Array, DTypeLike
 
 from ._types import PRNGKey
+from .arrays import fill, flatten
 from .checkpoint import RunFolder
 from .data import Trajectories
 from .data.batch import Batch, to_batch
@@ -22,7 +23,7 @@ from .errors import InputError, LeadaxError, RunError
 from .evaluation import error_program, summarise
 from .experiments import Settings, complete, settings_for
 from .methods import Method, Parts
-from .model import Model, cast
+from .model import Model, cast, check_order
 from .objective import ScheduledSampling
 from .training import Progress, Recipe, TrainState, advance_program, init_state
 
@@ -128,19 +129,22 @@ def fit(
     schedule = Schedule(steps, learning_rate, decay, look_every, checkpoint_every)
     if seeds < 1:
         raise InputError(f"`seeds` must be at least 1, got {seeds}")
+    if on_divergence not in ("stop", "retry"):
+        raise InputError(f"`on_divergence` must be `stop` or `retry`, got `{on_divergence}`")
     settings = settings or settings_for(train)
     method = complete(method, settings, protocol)
     recipe = Recipe(
         method=method,
         optimiser=optimiser or schedule.adam(),
         sampling=sampling,
-        batch_size=batch_size or settings.batch_size,
+        batch_size=settings.batch_size if batch_size is None else batch_size,
         trainable=trainable,
         error_scale=np.broadcast_to(settings.error_scale, (len(train.channels),)),
     )
     config = {
         "method": describe_method(method),
-        "schedule": schedule.__dict__,
+        # How often a checkpoint is written changes nothing: a run may be resumed with another choice.
+        "schedule": {name: value for name, value in schedule.__dict__.items() if name != "checkpoint_every"},
         "optimiser": "custom" if optimiser else "adam",
         "sampling": sampling.__dict__,
         "batch_size": recipe.batch_size,
@@ -182,7 +186,13 @@ class _Job:
         self.looks: list[dict[str, Any]] = []
 
     def first_state(self, key: PRNGKey, seeds: int, start: Parts | None) -> TrainState:
-        """The states of all seeds before the first step, on their devices."""
+        """The states of all seeds before the first step, from random weights or from these parts."""
+        state = self._random_state(key, seeds)
+        if start is None:
+            return state
+        return state._replace(parts=fill(state.parts, flatten(cast(start, self.dtype)), "`start`"))
+
+    def _random_state(self, key: PRNGKey, seeds: int) -> TrainState:
         environments = len(self.train.environments)
 
         def one(key: PRNGKey) -> TrainState:
@@ -192,8 +202,7 @@ class _Job:
 
         # Seed k has the same weights whether it is trained alone or with others.
         keys = jax.vmap(lambda k: jax.random.fold_in(key, k))(jnp.arange(seeds))
-        state = jax.jit(jax.vmap(one))(keys)
-        return state if start is None else state._replace(parts=start)
+        return jax.jit(jax.vmap(one))(keys)
 
     def run(self, state: TrainState, folder: RunFolder | None) -> Model:
         """Train to the end from this state, or from the newest checkpoint in the folder."""
@@ -203,31 +212,31 @@ class _Job:
             state, _ = found
         state = self._placed(state)
         step = int(state.step[0])
-        if folder:
-            self.looks = folder.metrics(up_to=step)
+        self._forget_looks_after(step, folder)
         begun, spent = time.perf_counter(), self.looks[-1]["seconds"] if self.looks else 0.0
         good, retries = jax.device_get(state), 0
         while step < self.schedule.steps:
-            state, progress, done = self._until_next_event(state, step)
+            state, progress, stop = self._until_next_event(state, step)
             step = int(state.step[0])
             if not np.all(progress.finite):
                 retries += 1
-                state = self._go_back(good, progress, step, retries)
+                state = self._go_back(good, progress, state.step, retries)
                 step = int(state.step[0])
+                self._forget_looks_after(step, folder)
                 continue
             if step % self.schedule.look_every == 0 or step == self.schedule.steps:
                 self._look(state, progress, step, spent + time.perf_counter() - begun, folder)
-            if step % self.schedule.checkpoint_every == 0 or step == self.schedule.steps or not done:
+            if step % self.schedule.checkpoint_every == 0 or step == self.schedule.steps or stop:
                 good, retries = jax.device_get(state), 0
                 if folder:
                     folder.save_checkpoint(good, step)
-            if not done:
+            if stop:
                 where = f"; run the same again to go on from {folder.path}" if folder else ""
                 raise Interrupted(f"stopped at step {step} of {self.schedule.steps}{where}")
         return self._model(jax.device_get(state))
 
     def _until_next_event(self, state: TrainState, step: int) -> tuple[TrainState, Progress, bool]:
-        """Go on to the next look, checkpoint or end, in calls of about a second; False at last if told to stop."""
+        """Go on to the next look, checkpoint or end, in calls of about a second; True at last if told to stop."""
         schedule = self.schedule
         following = lambda every: (step // every + 1) * every
         target = min(following(schedule.look_every), following(schedule.checkpoint_every), schedule.steps)
@@ -239,15 +248,19 @@ class _Job:
             progress = jax.device_get(progress)
             self._pace = (time.perf_counter() - begin) / count
             step += count
-            if step >= target or not np.all(progress.finite):
-                return state, progress, True
-            if self.should_stop():
+            if not np.all(progress.finite):
                 return state, progress, False
+            # Asked after every call, also where one call reaches the target: small systems always do.
+            stop = step < schedule.steps and self.should_stop()
+            if stop or step >= target:
+                return state, progress, stop
             size = max(1, int(SECONDS_PER_CALL / self._pace))
 
-    def _go_back(self, good: TrainState, progress: Progress, step: int, retries: int) -> TrainState:
+    def _go_back(self, good: TrainState, progress: Progress, steps: Array, retries: int) -> TrainState:
         # The seed that went wrong, and its environment with the largest error, or the first that is not a number.
+        # Seeds on other devices may have gone further.
         seed = int(np.argmin(progress.finite))
+        step = int(steps[seed])
         e = int(np.argmax(np.nan_to_num(progress.terms.error[seed], nan=np.inf, posinf=np.inf)))
         what = (
             f"the loss is not finite at step {step + 1}, in environment `{self.train.environments[e]}` of seed {seed}; "
@@ -258,6 +271,10 @@ class _Job:
         scale = good.rate_scale * 0.5**retries
         self.warn(f"{what}: going on from there with {float(scale.min()):g} times the learning rate")
         return self._placed(good._replace(rate_scale=scale))
+
+    def _forget_looks_after(self, step: int, folder: RunFolder | None) -> None:
+        """What comes after this step will be computed again."""
+        self.looks = folder.metrics(up_to=step) if folder else [line for line in self.looks if line["step"] <= step]
 
     def _look(self, state: TrainState, progress: Progress, step: int, seconds: float, folder: RunFolder | None) -> None:
         test = None
@@ -312,4 +329,5 @@ def _checked_test(train: Trajectories, test: Trajectories | None, dtype: DTypeLi
             f"{', '.join(train.environments)} and {train.state_shape}; "
             f"got {', '.join(test.environments)} and {test.state_shape}"
         )
+    check_order(test.channels, train.channels)
     return to_batch(test, dtype)

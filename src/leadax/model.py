@@ -18,7 +18,7 @@ from .data import Trajectories
 from .describe import describe_method, method_from
 from .errors import InputError
 from .methods import Method, NetFactory, Observed, Parts
-from .rollout import raise_if_failed, solve
+from .rollout import Solution, raise_if_failed, solve
 
 FORMAT = 1
 
@@ -98,18 +98,22 @@ class Model:
 
         **Arguments**
 
-        - `solver`: by default the steps of training, no longer than those; or the name of an adaptive solver of
-          `leadax.rollout.SOLVERS`, such as `tsit5`, or `kvaerno5` for stiff dynamics.
+        - `solver`: by default the steps of training, no longer than those, which may end in infinity or NaN where the
+          forecast blows up; or the name of an adaptive solver of `leadax.rollout.SOLVERS`, such as `tsit5`, or
+          `kvaerno5` for stiff dynamics, where that is a `RunError`.
         """
         state, times = np.asarray(state), np.asarray(times, float)
         if state.shape[-len(self.state_shape) :] != self.state_shape:
             raise InputError(f"`state` must have the shape (…, {self.state_shape}) of the model, got {state.shape}")
-        if times.ndim != 1 or len(times) < 1 or not np.all(np.diff(times) > 0):
-            raise InputError("`times` must be one-dimensional and increase")
+        if times.ndim != 1 or len(times) < 1 or not (np.all(np.isfinite(times)) and np.all(np.diff(times) > 0)):
+            raise InputError("`times` must be one-dimensional, finite and increase")
+        if not np.all(np.isfinite(state)):
+            raise InputError("`state` must be finite, got NaN or infinity in it: start from an observed state")
         flat = jnp.asarray(state.reshape(-1, *self.state_shape), self._dtype)
         e = self.environment_index(environment)
         forecast = self._adaptive(flat, times, e, solver) if solver else self._as_trained(flat, times, e)
-        mean = np.asarray(forecast, float).mean(axis=0)
+        with np.errstate(invalid="ignore"):  # fixed steps may blow up to infinity
+            mean = np.asarray(forecast, float).mean(axis=0)
         return mean.reshape(*state.shape[: state.ndim - len(self.state_shape)], len(times), *self.state_shape)
 
     def _as_trained(self, states: Array, times: np.ndarray, e: int) -> Array:
@@ -131,19 +135,21 @@ class Model:
 
     def _adaptive(self, states: Array, times: np.ndarray, e: int, solver: str) -> Array:
         clock = jnp.asarray(times - times[0], self._dtype)
-
-        @eqx.filter_jit
-        def run(parts: Parts, states: Array) -> PyTree:
-            def one(parts: Parts, state: Array):
-                specific = jax.tree.map(lambda a: a[e], parts.specific)
-                f, g = self.method.decompose(parts.shared, specific)
-                return solve(lambda x: f(x) + g(x), state, clock, solver=solver)
-
-            return jax.vmap(lambda p: jax.vmap(partial(one, p))(states))(parts)
-
-        solution = run(self.parts, states)
+        solution = self._compiled_adaptive(self.parts, states, clock, e, solver=solver)
         raise_if_failed(solution, solver=solver, start=float(times[0]))
         return solution.states
+
+    @cached_property
+    def _compiled_adaptive(self):
+        def one(parts: Parts, e: Array, times: Array, solver: str, state: Array) -> Solution:
+            specific = jax.tree.map(lambda a: a[e], parts.specific)
+            f, g = self.method.decompose(parts.shared, specific)
+            return solve(lambda x: f(x) + g(x), state, times, solver=solver)
+
+        def each_state(parts: Parts, states: Array, times: Array, e: Array, solver: str) -> Solution:
+            return jax.vmap(lambda p: jax.vmap(partial(one, p, e, times, solver))(states))(parts)
+
+        return jax.jit(each_state, static_argnames="solver")
 
     @property
     def _dtype(self) -> Any:
@@ -156,6 +162,7 @@ class Model:
                 f"the data have states of shape {data.state_shape}, the model was trained on {self.state_shape}: "
                 "channels and grid must agree"
             )
+        check_order(data.channels, self.channels)
         chosen = np.array([self.environment_index(name) for name in data.environments])
         return Parts(self.parts.shared, jax.tree.map(lambda a: a[:, chosen], self.parts.specific))
 
@@ -190,6 +197,8 @@ class Model:
                 f"{path} is a `{about.get('kind')}` file of format {about.get('format')}, this version of Leadax reads "
                 f"models up to format {FORMAT}: install a newer one"
             )
+        if about["dtype"] == "float64" and not jax.config.jax_enable_x64:  # pyright: ignore[reportAttributeAccessIssue]
+            raise InputError(f'{path} is a model in float64: call `jax.config.update("jax_enable_x64", True)` first')
         method = method_from(about["method"], net=net)
         shape = tuple(about["state_shape"])
         init = lambda key: cast(method.init(shape, len(about["environments"]), key=key), about["dtype"])
@@ -202,6 +211,15 @@ class Model:
             state_shape=shape,
             time_step=about["time_step"],
             about=about["about"],
+        )
+
+
+def check_order(given: tuple[str, ...], expected: tuple[str, ...]) -> None:
+    """An `InputError` if the channels are the expected ones in another order; other names may mean the same."""
+    if given != expected and set(given) == set(expected):
+        raise InputError(
+            f"the channels are in another order, {', '.join(given)}, than those trained on, {', '.join(expected)}: "
+            "reorder the states"
         )
 
 

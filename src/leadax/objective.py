@@ -32,10 +32,12 @@ class ScheduledSampling:
     def __post_init__(self):
         if not 0 <= self.decay <= 1:
             raise InputError(f"`decay` of ScheduledSampling must be from 0 to 1, got {self.decay}")
+        if self.every < 1:
+            raise InputError(f"`every` of ScheduledSampling must be at least 1, got {self.every}")
 
     def probability(self, step: Int[Array, ""]) -> Float[Array, ""]:
         """ε at this step."""
-        return jnp.asarray(self.decay, float) ** (1 + step // self.every)
+        return jnp.asarray(self.decay, float) ** jnp.asarray(1 + step // self.every, float)
 
     def restart(self, step: Int[Array, ""], complete: Bool[Array, "env traj time"], key: PRNGKey) -> Bool[Array, "..."]:
         """Where forecasts restart from the data: only where all of a state was observed."""
@@ -90,7 +92,7 @@ def _of_environment(method: Method, shared, error_scale, specific, carry, batch:
     # Points of all trajectories in a row: fewer axes, which a CPU is faster with.
     points = batch.states.reshape(-1, *batch.states.shape[2:])
     net, points = _in_its_own_units(net, points)
-    penalty, carry = method.penalty(net, points, batch.complete.reshape(-1), carry)
+    penalty, carry = method.penalty(net, points, batch.complete.reshape(-1).astype(points.dtype), carry)
     return jnp.sum(sums), jnp.sum(counts), penalty, carry
 
 

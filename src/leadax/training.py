@@ -61,6 +61,8 @@ class Recipe:
     def __post_init__(self):
         if self.batch_size is not None and self.batch_size < 1:
             raise InputError(f"`batch_size` must be at least 1, got {self.batch_size}")
+        if not self.trainable or not set(self.trainable) <= set(Parts._fields):
+            raise InputError(f"`trainable` must name `shared`, `specific` or both, got {self.trainable}")
 
 
 def init_state(recipe: Recipe, parts: Parts, environments: int, key: PRNGKey) -> TrainState:
@@ -130,7 +132,8 @@ def train_step(recipe: Recipe, state: TrainState, batch: Batch) -> tuple[TrainSt
         return objective(recipe.method, eqx.combine(learnt, fixed), state.carry, batch, restart, scale)
 
     (loss, (terms, carry)), gradient = jax.value_and_grad(loss_of, has_aux=True)(learnt)
-    updates, optimiser = recipe.optimiser.update(gradient, state.optimiser, learnt)
+    with jax.numpy_dtype_promotion("standard"):  # Optax raises a float to an integer power
+        updates, optimiser = recipe.optimiser.update(gradient, state.optimiser, learnt)
     updates = jax.tree.map(lambda u: u * state.rate_scale, updates)
     parts: Parts = eqx.combine(optax.apply_updates(learnt, updates), fixed)  # type: ignore[arg-type]
     finite = jnp.isfinite(loss) & jnp.all(jnp.isfinite(optax.tree.norm(updates)))
@@ -140,11 +143,10 @@ def train_step(recipe: Recipe, state: TrainState, batch: Batch) -> tuple[TrainSt
 
 def _drawn(recipe: Recipe, batch: Batch, key: PRNGKey) -> Batch:
     """`batch_size` trajectories of each environment, without repetition; padded ones only where there are too few."""
-    environments, count = batch.times.shape[:2]
-    if recipe.batch_size is None or recipe.batch_size >= count:
+    if recipe.batch_size is None or recipe.batch_size >= batch.times.shape[1]:
         return batch
-    padded = ~batch.complete[:, :, 0]
-    order = jnp.argsort(jax.random.uniform(key, (environments, count)) + padded, axis=1)[:, : recipe.batch_size]
+    real = batch.complete[:, :, 0]
+    order = jnp.argsort(jnp.where(real, jax.random.uniform(key, real.shape), 1.0), axis=1)[:, : recipe.batch_size]
     return jax.tree.map(lambda array: jax.vmap(lambda a, i: a[i])(array, order), batch)
 
 

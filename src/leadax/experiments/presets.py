@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import get_args
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ..errors import InputError, lookup
 from ..methods import Method, NetFactory
 from ..nets import FNO, MLP, NETS, ConvNet, Linear, measure
 from ..penalty import EmpiricalNorm, Frobenius, Omega, Penalty, SpectralNorm
+from ..systems.system import Protocol
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,6 +79,7 @@ def settings_for(data: Trajectories, net: str | None = None) -> Settings:
 
 def complete(method: Method, settings: Settings, protocol: str) -> Method:
     """The method with what it leaves open filled in."""
+    lookup("protocol", protocol, dict.fromkeys(get_args(Protocol)))
     if method.penalty_weight is not None and not method.penalty_weight >= 0:
         raise InputError(f"`penalty_weight` (1/λ) must be zero or positive, got {method.penalty_weight}")
     chosen = {
