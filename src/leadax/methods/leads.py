@@ -21,7 +21,7 @@ class Leads(Method):
     >>> from leadax.nets import MLP
     >>> parts = Leads(net=MLP).init((2,), 10, key=jax.random.key(0))
     >>> parts.specific.denses[0].weight.shape
-    (10, 64, 2)
+    (10, 2, 64)
     """
 
     def init(self, state_shape: tuple[int, ...], environments: int, *, key: PRNGKey) -> Parts:
