@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..errors import InputError
 from . import _csv_fault, _header
 from ._contents import Contents, DamageError
-from ._table import KEYS, assemble, channels_of, to_table
+from ._table import KEYS, channels_of, contents, to_table
 from .trajectories import Trajectories
 
 if TYPE_CHECKING:
@@ -31,19 +31,8 @@ def read(path: Path) -> Contents:
     channels = channels_of(columns)
     table = _parse(rows, columns, raw)
     environment, trajectory = (table[name].combine_chunks() for name in KEYS[:2])
-    times, states = assemble(
-        environment, trajectory, table["time"].to_numpy(), [table[name].to_numpy() for name in channels]
-    )
-    header = header or _header.Header()
-    return Contents(
-        times=times,
-        states=states,
-        environments=environment.dictionary.to_pylist(),
-        channels=channels,
-        parameters=header.parameters,
-        attributes=header.attributes,
-        fingerprint=header.fingerprint,
-    )
+    values = {name: table[name].to_numpy() for name in channels}
+    return contents(environment, trajectory, table["time"].to_numpy(), values, header or _header.Header())
 
 
 def write(data: Trajectories, path: Path) -> None:

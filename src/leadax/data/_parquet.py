@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import InputError
 from . import _header
 from ._contents import Contents, DamageError, seconds
-from ._table import KEYS, assemble, channels_of, to_table
+from ._table import KEYS, channels_of, contents, to_table
 from .trajectories import Trajectories
 
 if TYPE_CHECKING:
@@ -31,22 +31,9 @@ def read(path: Path) -> Contents:
     channels = channels_of(names)
     if table.num_rows == 0:
         raise InputError("it has no rows")
-    environment = _codes(table["environment"], "environment")
-    times, states = assemble(
-        environment,
-        _codes(table["trajectory"], "trajectory"),
-        seconds(_numbers(table, "time")),
-        [_numbers(table, name) for name in channels],
-    )
-    return Contents(
-        times=times,
-        states=states,
-        environments=environment.dictionary.to_pylist(),
-        channels=channels,
-        parameters=header.parameters,
-        attributes=header.attributes,
-        fingerprint=header.fingerprint,
-    )
+    environment, trajectory = (_codes(table[name], name) for name in KEYS[:2])
+    values = {name: _numbers(table, name) for name in channels}
+    return contents(environment, trajectory, seconds(_numbers(table, "time")), values, header)
 
 
 def write(data: Trajectories, path: Path) -> None:

@@ -1,11 +1,13 @@
 """The long form of trajectories, one row per point: columns `environment`, `trajectory`, `time`, then the channels."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import InputError
+from ._contents import Contents
+from ._header import Header
 from .trajectories import Trajectories
 
 if TYPE_CHECKING:
@@ -59,6 +61,26 @@ def channels_of(columns: Sequence[str]) -> list[str]:
     if not channels:
         raise InputError(f"no column with states in it: it has only {found}")
     return channels
+
+
+def contents(
+    environment: "pa.DictionaryArray",
+    trajectory: "pa.DictionaryArray",
+    times: np.ndarray,
+    values: Mapping[str, np.ndarray],
+    header: Header,
+) -> Contents:
+    """What a table holds: its rows, and what its header says of them."""
+    dense_times, states = assemble(environment, trajectory, times, list(values.values()))
+    return Contents(
+        times=dense_times,
+        states=states,
+        environments=environment.dictionary.to_pylist(),
+        channels=list(values),
+        parameters=header.parameters,
+        attributes=header.attributes,
+        fingerprint=header.fingerprint,
+    )
 
 
 def assemble(
