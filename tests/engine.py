@@ -3,6 +3,8 @@
 import functools
 import itertools
 import json
+import resource
+import signal
 from contextlib import contextmanager
 
 import jax
@@ -85,7 +87,9 @@ def random_carry(method, parts, environments: int, seed: int = 0):
 
 
 def plain_net(net, x):
-    """An `MLP` of two layers."""
+    """A `Linear` net, or an `MLP` of two layers."""
+    if isinstance(net, Linear):
+        return x @ np.asarray(net.dense.weight)
     first, last = net.denses
     hidden = x @ np.asarray(first.weight) + np.asarray(first.bias)
     slope = np.log1p(np.exp(np.asarray(net.activations[0].beta)))
@@ -96,7 +100,7 @@ def plain_net(net, x):
 def plain_omega(net, points):
     """The penalty `OMEGA`."""
     size = np.mean([np.sum(plain_net(net, x) ** 2) for x in points])
-    return size + 0.1 * sum(np.linalg.norm(layer.weight, 2) ** 2 for layer in net.denses)
+    return size + 0.1 * sum(np.linalg.norm(layer.weight, 2) ** 2 for layer in net.layers)
 
 
 def observations(data: Trajectories, e: int):
@@ -121,7 +125,7 @@ def forecast(field, times, states, restart=None):
 
 
 def plain_objective(parts, data, restart=None, error_scale=(1.0, 1.0)):
-    """The loss of `LEADS`, with the mean error and Ω of each environment, by loops."""
+    """The loss of `LEADS`, or of the same with another net, with the mean error and Ω of each environment, by loops."""
     total, count, errors, penalties = 0.0, 0, [], []
     for e in range(len(data.environments)):
         own, seen, points = 0.0, 0, []
@@ -196,3 +200,15 @@ class Counted(Leads):
     def predict(self, shared, specific, asked):
         self.traces.append(1)
         return super().predict(shared, specific, asked)
+
+
+@contextmanager
+def full_disk(size: int):
+    """Files cannot grow beyond `size` bytes: the system itself refuses."""
+    before, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)

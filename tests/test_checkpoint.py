@@ -12,8 +12,7 @@ import jax.random as jr
 import numpy as np
 import optax
 import pytest
-from tests.engine import LINEAR, compiled_once, ragged, same_bits
-from tests.test_model import full_disk
+from tests.engine import LINEAR, compiled_once, full_disk, ragged, same_bits
 
 from leadax import InputError, Leads, RunError, checkpoint, fit, fitting
 from leadax.arrays import read_arrays, write_tree
@@ -179,6 +178,16 @@ def test_a_checkpoint_under_the_name_of_another_step_is_not_believed(folder, who
     said: list[str] = []
     assert_as_if_nothing_happened(train(folder, warn=said.append), folder, whole)
     assert len(said) == 1
+
+
+def test_a_whole_file_in_the_place_of_another_is_not_believed(folder, whole):
+    place = folder / "checkpoints" / "step-000000060" / STATE
+    arrays, about = read_arrays(place)
+    write_tree(place, {name: array + 1 for name, array in arrays.items()}, about)
+    said: list[str] = []
+    assert_as_if_nothing_happened(train(folder, warn=said.append), folder, whole)
+    assert len(said) == 1
+    assert "does not match its SHA-256" in said[0]
 
 
 def test_both_damaged_starts_again(folder, whole):

@@ -135,7 +135,8 @@ def test_seeds_are_models_of_their_own(fitted):
 
 def test_seeds_start_as_they_do_alone(monkeypatch):
     monkeypatch.setattr(fitting._Job, "_random_state", RANDOM_STATE)
-    alone, together = (jax.tree.map(np.asarray, job_of(seeds=seeds)[1]) for seeds in (1, 3))
+    plain = dataclasses.replace(LINEAR, penalty_weight=0.0)  # fewer numbers to draw
+    alone, together = (jax.tree.map(np.asarray, job_of(method=plain, seeds=seeds)[1]) for seeds in (1, 3))
     assert same_bits(jax.tree.map(lambda a: a[:1], together), alone)
     for leaf in jax.tree.leaves((together.parts, together.carry, together.key)):
         assert len({a.tobytes() for a in leaf}) == 3

@@ -3,9 +3,6 @@
 import dataclasses
 import functools
 import json
-import resource
-import signal
-from contextlib import contextmanager
 from pathlib import Path
 
 import equinox as eqx
@@ -14,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from tests.engine import LEADS, at, forecast, plain_net, random_parts, same_bits, tiny
+from tests.engine import LEADS, at, forecast, full_disk, plain_net, random_parts, same_bits, tiny
 
 from leadax import InputError, Model, RunError
 from leadax.arrays import read_arrays, write_tree
@@ -305,18 +302,6 @@ def test_float64_needs_float64(tmp_path):
         with pytest.raises(InputError, match=r"a model in float64: call `jax\.config\.update"):
             Model.load(tmp_path / "a.safetensors")
         assert Model.load(tmp_path / "b.safetensors").seeds == 2
-
-
-@contextmanager
-def full_disk(size: int):
-    """Files cannot grow beyond `size` bytes: the system itself refuses."""
-    before, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, handler)
 
 
 def test_a_full_disk_leaves_the_old_file(tmp_path):

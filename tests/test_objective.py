@@ -11,6 +11,7 @@ import pytest
 from tests.engine import (
     LEADS,
     assert_close,
+    at,
     plain_objective,
     ragged,
     random_carry,
@@ -25,8 +26,10 @@ from leadax.data.batch import to_batch
 from leadax.errors import InputError
 from leadax.experiments import settings_for
 from leadax.methods import Leads, OneForAll, Parts
-from leadax.nets import measure
+from leadax.model import cast
+from leadax.nets import ConvNet, measure
 from leadax.objective import ScheduledSampling, init_carry, objective
+from leadax.penalty import EmpiricalNorm
 
 ONES = jnp.ones(2)
 BATCH = to_batch(ragged(), jnp.float64)
@@ -66,12 +69,6 @@ def test_equals_a_plain_loop(where, loss, setting):
     assert abs(found - np.mean(errors) - 0.5 * np.sum(penalties)) > 1e-4 * np.mean(errors)
 
 
-def test_without_restarts_is_the_same_as_nowhere(loss, setting):
-    (masked, _), _ = loss(*setting, BATCH, MASKS["nowhere"], ONES)
-    free, _ = jax.jit(partial(objective, LEADS))(*setting, BATCH, None, ONES)
-    np.testing.assert_allclose(free, masked, rtol=1e-13)
-
-
 def test_error_scale_divides_before_squaring(loss, setting):
     (_, (plain, _)), _ = loss(*setting, BATCH, MASKS["nowhere"], ONES)
     (_, (halved, _)), _ = loss(*setting, BATCH, MASKS["nowhere"], 2 * ONES)
@@ -104,16 +101,43 @@ def test_every_weight_has_a_gradient(loss, setting):
     assert all(np.all(np.abs(g) > 0) for g in jax.tree.leaves(gradient))
 
 
-def test_padding_changes_nothing(setting):
-    """More empty trajectories and times, as in a batch with a larger neighbour."""
-    value = jax.jit(partial(objective, LEADS))
+def test_padding_changes_nothing(loss, setting):
+    """More empty trajectories and times, as in a batch with a larger neighbour; and no restarts at all."""
     pad = lambda a, **how: np.pad(a, [(0, 0), (0, 2), (0, 3)] + [(0, 0)] * (a.ndim - 3), **how)
     wider = jax.tree.map(pad, BATCH)._replace(times=pad(BATCH.times, mode="edge"))
     wider.states[:, 3:] = 7.0
-    expected, (terms, _) = value(*setting, BATCH, None, ONES)
-    found, (wider_terms, _) = value(*setting, jax.tree.map(jnp.asarray, wider), None, ONES)
-    np.testing.assert_allclose(found, expected, rtol=1e-13)
-    assert_close(wider_terms, terms, rtol=1e-13)
+    found = jax.jit(partial(objective, LEADS))(*setting, jax.tree.map(jnp.asarray, wider), None, ONES)
+    expected, _ = loss(*setting, BATCH, MASKS["nowhere"], ONES)
+    assert_close(found, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("space", [(4, 3), (5,)], ids=["plane", "line"])
+def test_fields_with_missing_pixels(space):
+    """In float32, as they are trained; pixels and channels count alike."""
+    rng = np.random.default_rng(0)
+    times, states = np.array([0.0, 0.1, 0.3]), rng.uniform(0.5, 1.5, (2, 2, 3, *space, 2))
+    states[0, 1, 1:][rng.uniform(size=(2, *space, 2)) < 0.3] = np.nan
+    method = Leads(net=partial(ConvNet, depth=1), solver="euler", penalty=EmpiricalNorm(), penalty_weight=0.5)
+    init = lambda key: cast(method.init(states.shape[3:], 2, key=key), "float32")
+    parts = random_like(jax.eval_shape(init, jr.key(0)))
+    carry = random_carry(method, parts, 2)
+    batch = to_batch(Trajectories.from_arrays(times, states))
+    step = jax.jit(jax.value_and_grad(partial(objective, method), has_aux=True))
+    (_, (terms, _)), gradient = step(parts, carry, batch, batch.complete, jnp.ones(2, "float32"))
+    assert {leaf.dtype for leaf in jax.tree.leaves((terms, gradient))} == {np.dtype("float32")}
+    assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(gradient))
+
+    move = jax.jit(lambda f, g, x, h: x + h * (f(x) + g(x)))
+    for e in range(2):
+        squares = []
+        for i in range(2):
+            x = states[e, i, 0]
+            for k, h in enumerate(np.diff(times)):
+                start = x if np.isnan(states[e, i, k]).any() else states[e, i, k]
+                x = np.asarray(move(parts.shared, at(parts.specific, e), start.astype("float32"), h.astype("float32")))
+                squares.append((x - states[e, i, k + 1]) ** 2)
+        seen = np.isfinite(states[e]).sum()
+        np.testing.assert_allclose(terms.error[e], np.nansum(squares) / seen, rtol=1e-4)
 
 
 def test_no_penalty_costs_nothing():
