@@ -124,15 +124,6 @@ def test_calls_of_any_length_give_the_same_bits(fitted, monkeypatch):
         assert same_bits(train().parts, fitted[0].parts)
 
 
-def test_seeds_are_models_of_their_own(fitted):
-    three = train(seeds=3)
-    assert three.seeds == 3
-    for together, alone in zip(*map(jax.tree.leaves, (three.parts, fitted[0].parts)), strict=True):
-        np.testing.assert_allclose(together[0], alone[0], rtol=1e-4, atol=1e-6)
-        assert len({a.tobytes() for a in np.asarray(together)}) == 3
-    assert len(three.about["looks"][0]["loss"]) == 3
-
-
 def test_seeds_start_as_they_do_alone(monkeypatch):
     monkeypatch.setattr(fitting._Job, "_random_state", RANDOM_STATE)
     plain = dataclasses.replace(LINEAR, penalty_weight=0.0)  # fewer numbers to draw

@@ -189,7 +189,7 @@ def test_probability():
 
 
 def test_one_draw_for_all_and_only_whole_states():
-    complete = jr.bernoulli(jr.key(0), 0.7, (3, 4, 50))
+    complete = jnp.asarray(np.random.default_rng(0).uniform(size=(3, 4, 50)) < 0.7)
     draw = jax.jit(ScheduledSampling(0.5, every=100).restart)
     for k in range(5):
         restart = np.asarray(draw(jnp.array(3), complete, jr.key(k)))

@@ -283,10 +283,13 @@ with compiled_once():
     fitting._devices = lambda seeds: 1
     alone, expected = train(), messages()
 assert len(spread.parts.shared.dense.weight.devices()) == 1, "a model is on one device"
+assert spread.seeds == 4
 for a, b in zip(jax.tree.leaves(spread.parts), jax.tree.leaves(alone.parts), strict=True):
     np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
+    assert len(np.unique(np.asarray(a), axis=0)) == 4, "each seed is a model of its own"
 for a, b in zip(spread.about["looks"], alone.about["looks"], strict=True):
     np.testing.assert_allclose(a["loss"], b["loss"], rtol=1e-5)
+    assert len(a["loss"]) == 4
 print(said)
 assert said == expected, (said, expected)
 """
