@@ -347,3 +347,21 @@ def test_unknown_data_are_scaled():
     with pytest.raises(InputError, match="unknown net `mpl`: did you mean `mlp`"):
         settings_for(DATA, "mpl")
     assert settings_for(dataclasses.replace(DATA, attributes={"system": "lotka-volterra"}), "linear").solver == "rk4"
+
+
+@pytest.mark.parametrize("match", ["finite-differences", "spline"])
+def test_matching_derivatives_learns_without_forecasts(match):
+    """dx/dt = -a·x, seen often: the slopes of both environments come out."""
+    times = np.linspace(0, 2, 41)
+    states = np.exp(-np.array([0.5, 1.0])[:, None] * times)[:, None, :, None]
+    data = Trajectories.from_arrays(times, states)
+    method = Leads(net=Linear, solver="rk4", penalty_weight=0.0)
+    model = fit(method, data, key=jr.key(0), steps=400, match=match, learning_rate=0.03, look_every=400)
+    for e, rate in enumerate([0.5, 1.0]):
+        field = model.shared(jnp.ones(1, jnp.float32)) + model.specific(e)(jnp.ones(1, jnp.float32))
+        assert float(field[0]) == pytest.approx(-rate, rel=2e-3)
+
+
+def test_refuses_an_unknown_way_to_match():
+    with pytest.raises(InputError, match="unknown way to match derivatives `splines`"):
+        train(match="splines")

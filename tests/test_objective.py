@@ -1,5 +1,6 @@
 """The loss against plain loops over ragged data, its gradient against differences, and scheduled sampling."""
 
+import dataclasses
 from functools import partial
 
 import equinox as eqx
@@ -22,7 +23,8 @@ from tests.engine import (
 )
 
 from leadax.data import Trajectories
-from leadax.data.batch import to_batch
+from leadax.data.batch import to_batch, with_slopes
+from leadax.derivatives import ESTIMATES
 from leadax.errors import InputError
 from leadax.experiments import settings_for
 from leadax.methods import Leads, OneForAll, Parts
@@ -219,3 +221,23 @@ def test_never_and_always(decay, expected):
 def test_refuses_what_is_no_probability(wrong):
     with pytest.raises(InputError, match=next(iter(wrong))):
         ScheduledSampling(**wrong)
+
+
+@pytest.mark.parametrize("estimate", ESTIMATES)
+def test_matching_derivatives_against_a_plain_loop(estimate):
+    """Only where all of a state was observed can the field be asked, and only known slopes count."""
+    parts = jax.tree.map(jnp.asarray, random_parts(LEADS, 2))
+    plain = dataclasses.replace(LEADS, penalty_weight=0.0)
+    batch = with_slopes(BATCH, ESTIMATES[estimate])
+    loss, (terms, _) = jax.jit(partial(objective, plain))(parts, (), batch, MASKS["random"], jnp.array([1.0, 2.0]))
+    sums, counts = np.zeros(2), np.zeros(2)
+    for e, i in np.ndindex(BATCH.times.shape[:2]):
+        one = [np.asarray(a[e, i]) for a in BATCH[:4]]
+        slopes, known = ESTIMATES[estimate](*one[:3])
+        for k in np.flatnonzero(one[3]):
+            x = jnp.asarray(one[1][k])
+            field = np.asarray(parts.shared(x) + at(parts.specific, e)(x))
+            sums[e] += np.sum(np.where(known[k], (field - slopes[k]) / [1.0, 2.0], 0.0) ** 2)
+            counts[e] += known[k].sum()
+    assert_close(terms.error, sums / counts)
+    assert_close(loss, sums.sum() / counts.sum())

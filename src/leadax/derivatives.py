@@ -56,6 +56,9 @@ def spline(
     return _per_series(times, states, observed, _spline_slopes)
 
 
+ESTIMATES = {"finite-differences": finite_differences, "spline": spline}
+
+
 def _per_series(
     times: np.ndarray,
     states: np.ndarray,

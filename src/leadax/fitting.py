@@ -17,9 +17,10 @@ from ._types import PRNGKey
 from .arrays import fill, flatten
 from .checkpoint import RunFolder
 from .data import Trajectories
-from .data.batch import Batch, to_batch
+from .data.batch import Batch, to_batch, with_slopes
+from .derivatives import ESTIMATES
 from .describe import describe_method
-from .errors import InputError, LeadaxError, RunError
+from .errors import InputError, LeadaxError, RunError, lookup
 from .evaluation import error_program, summarise
 from .experiments import Settings, complete, settings_for
 from .methods import Method, Parts
@@ -92,6 +93,7 @@ def fit(
     optimiser: optax.GradientTransformation | None = None,
     sampling: ScheduledSampling = ScheduledSampling(),
     batch_size: int | None = None,
+    match: str = "trajectories",
     settings: Settings | None = None,
     start: Parts | None = None,
     trainable: tuple[str, ...] = ("shared", "specific"),
@@ -114,6 +116,8 @@ def fit(
     - `seeds`: so many models at once, from different random weights;
     - `optimiser`: any of Optax, in place of Adam with `learning_rate` and `decay`;
     - `batch_size`: trajectories per environment and step; all by default;
+    - `match`: what is compared with the data: `trajectories` (forecasts, the default), or derivatives estimated by
+      `finite-differences` or `spline`, without any forecast: cheaper and, where points are far apart, worse;
     - `start`, `trainable`: begin from these parts, and train only these halves of them;
     - `run`: a folder for checkpoints and metrics; an unfinished run there is resumed;
     - `on_divergence`: what to do when the loss is not finite: stop, or go back with half the learning rate.
@@ -131,6 +135,8 @@ def fit(
         raise InputError(f"`seeds` must be at least 1, got {seeds}")
     if on_divergence not in ("stop", "retry"):
         raise InputError(f"`on_divergence` must be `stop` or `retry`, got `{on_divergence}`")
+    if match != "trajectories":
+        lookup("way to match derivatives", match, ESTIMATES)
     settings = settings or settings_for(train)
     method = complete(method, settings, protocol)
     recipe = Recipe(
@@ -155,6 +161,7 @@ def fit(
         "dtype": str(jnp.dtype(dtype)),
         "train": train.fingerprint,
         "test": test.fingerprint if test is not None else None,
+        **({} if match == "trajectories" else {"match": match}),
     }
     job = _Job(recipe, schedule, train, test, config, dtype, listen, warn, should_stop, on_divergence)
     state = job.first_state(key, seeds, start)
@@ -179,6 +186,8 @@ class _Job:
         self.retry = on_divergence == "retry"
         self.dtype = dtype
         self.batch = to_batch(train, dtype)
+        if match := config.get("match"):
+            self.batch = with_slopes(self.batch, ESTIMATES[match])
         self.test_batch = _checked_test(train, test, dtype)
         self.devices = _devices(config["seeds"])
         self.advance = advance_program(recipe, self.devices)

@@ -62,6 +62,8 @@ def objective(
 ) -> tuple[Float[Array, ""], tuple[Terms, PyTree]]:
     """Mean squared error over all observed values + (1/λ)·Σ_e Ω(g_e).
 
+    The error is that of forecast states; or, where the batch has slopes, that of (f + g_e)(x) against them.
+
     The error is a *mean* over environments, trajectories, times, channels and pixels while Ω is *summed* over
     environments, as in the experiments of the paper: λ does not carry over to other numbers of them.
 
@@ -81,8 +83,13 @@ def objective(
 
 def _of_environment(method: Method, shared, error_scale, specific, carry, batch: Batch, restart):
     def squares(trajectory: Batch, restart) -> tuple[Array, Array]:
-        predicted = method.predict(shared, specific, Observed(trajectory.states, trajectory.times, restart))
-        error = squared_error(predicted, trajectory, error_scale)
+        if trajectory.slopes is None:
+            predicted = method.predict(shared, specific, Observed(trajectory.states, trajectory.times, restart))
+            error = squared_error(predicted, trajectory, error_scale)
+        else:
+            f, g = method.decompose(shared, specific)
+            predicted = jax.vmap(lambda x: f(x) + g(x))(trajectory.states)
+            error = squared_error(predicted, trajectory._replace(states=trajectory.slopes), error_scale)
         return jnp.sum(error), jnp.sum(trajectory.observed, dtype=error.dtype)
 
     sums, counts = jax.vmap(squares)(batch, restart)

@@ -45,6 +45,8 @@ class Training:
     """What becomes of the learning rate: cosine to zero at the last step, or constant as in the paper."""
     batch_size: int | None = None
     """Trajectories per environment and step; all by default."""
+    match: Literal["trajectories", "finite-differences", "spline"] = "trajectories"
+    """What is compared with the data: forecast trajectories, or derivatives estimated from the data."""
     protocol: Literal["paper", "clean"] | None = None
     """`paper`: Ω and errors as in the paper's experiments; `clean`: as they should be. By default that of the data."""
     on_divergence: Literal["stop", "retry"] = "stop"
@@ -82,6 +84,7 @@ class Training:
             "learning_rate",
             "decay",
             "batch_size",
+            "match",
             "on_divergence",
             "look_every",
             "checkpoint_every",

@@ -1,5 +1,6 @@
 """From the container to what a program computes with: padded arrays without NaN, and masks."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -16,13 +17,15 @@ class Batch(NamedTuple):
     - `times`: counted from each trajectory's start; a padded tail repeats the last time, so that nothing moves there;
     - `states`: 0 where nothing was observed;
     - `observed`: which values count in an error;
-    - `complete`: at which points all of a state was observed: there a forecast can restart, and Ω can be asked.
+    - `complete`: at which points all of a state was observed: there a forecast can restart, and Ω can be asked;
+    - `slopes`: dx/dt estimated from the data, where derivatives are to be matched instead of states (`with_slopes`).
     """
 
     times: Float[Array, "env traj time"]
     states: Float[Array, "env traj time *space channel"]
     observed: Bool[Array, "env traj time *space channel"]
     complete: Bool[Array, "env traj time"]
+    slopes: Float[Array, "env traj time *space channel"] | None = None
 
 
 def to_batch(data: Trajectories, dtype: DTypeLike = jnp.float32) -> Batch:
@@ -50,6 +53,20 @@ def to_batch(data: Trajectories, dtype: DTypeLike = jnp.float32) -> Batch:
         observed=jnp.asarray(seen),
         complete=jnp.asarray(shift(complete) & present),
     )
+
+
+def with_slopes(batch: Batch, estimate: Callable[..., tuple[np.ndarray, np.ndarray]]) -> Batch:
+    """The same data for matching derivatives: slopes at the points that are complete, and nothing else observed.
+
+    - `estimate`: `finite_differences` or `spline` of `leadax.derivatives`.
+    """
+    times, states, observed, complete = (np.asarray(a) for a in batch[:4])
+    slopes, known = np.zeros_like(states), np.zeros_like(observed)
+    for place in np.ndindex(times.shape[:2]):
+        slopes[place], known[place] = estimate(times[place].astype(float), states[place], observed[place])
+    # The field is asked at a state: all of it must be there.
+    known &= complete.reshape(complete.shape + (1,) * (known.ndim - 3))
+    return batch._replace(slopes=jnp.asarray(slopes), observed=jnp.asarray(known))
 
 
 def _start(data: Trajectories, complete: np.ndarray) -> np.ndarray:
