@@ -1,0 +1,48 @@
+"""How the learnt dynamics are divided: the size of f and of g_e where the data are.
+
+    python examples/decomposition.py RUN [RUN ...] --data test.nc
+
+Prints the root mean square of f(x), g_e(x) and their sum over all observed states, mean and range over the seeds.
+"""
+
+import argparse
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import leadax as lx
+
+
+def sizes(model: lx.Model, data: lx.Trajectories) -> np.ndarray:
+    """RMS of f, g_e and f + g_e: `(seed, 3)`."""
+    states = np.where(data.observed, data.states, np.nan).reshape(len(data.environments), -1, *data.state_shape)
+    rows = []
+    for seed in range(model.seeds):
+        squares = np.zeros(3)
+        for e, environment in enumerate(data.environments):
+            points = states[e][np.isfinite(states[e]).all(axis=tuple(range(1, states[e].ndim)))]
+            f, g = (jax.vmap(half) for half in model.method.decompose(*model.member(seed, environment)))
+            x = jnp.asarray(points, jnp.float32)
+            squares += [float(jnp.mean(jnp.square(v))) for v in (f(x), g(x), f(x) + g(x))]
+        rows.append(np.sqrt(squares / len(data.environments)))
+    return np.stack(rows)
+
+
+def main() -> None:
+    """One line per run."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("runs", nargs="+", type=Path)
+    options.add_argument("--data", type=Path, required=True)
+    chosen = options.parse_args()
+    data = lx.load(chosen.data)
+    print(f"{'run':30} {'f':>24} {'g_e':>24} {'f + g_e':>24}")
+    for run in chosen.runs:
+        table = sizes(lx.Model.load(run / "model.safetensors"), data)
+        cells = [f"{c.mean():.3g} ({c.min():.3g} to {c.max():.3g})" for c in table.T]
+        print(f"{run.name:30} " + " ".join(f"{cell:>24}" for cell in cells))
+
+
+if __name__ == "__main__":
+    main()
