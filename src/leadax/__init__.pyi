@@ -1,3 +1,4 @@
+from .adapting import adapt as adapt
 from .data import Trajectories as Trajectories
 from .data import load as load
 from .errors import InputError as InputError
@@ -6,7 +7,12 @@ from .errors import RunError as RunError
 from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate as evaluate
 from .fitting import fit as fit
+from .methods import Coda as Coda
+from .methods import FtNode as FtNode
+from .methods import FtRnn as FtRnn
+from .methods import Gbml as Gbml
 from .methods import Leads as Leads
+from .methods import Maml as Maml
 from .methods import Method as Method
 from .methods import OneForAll as OneForAll
 from .methods import OnePerEnv as OnePerEnv

@@ -51,6 +51,11 @@ def flatten(tree: PyTree) -> dict[str, np.ndarray]:
     return {jax.tree_util.keystr(place): np.asarray(leaf) for place, leaf in leaves}
 
 
+def fingerprint(tree: PyTree) -> str:
+    """SHA-256 of the arrays of a tree."""
+    return _digest(flatten(tree), "")
+
+
 def fill(template: PyTree, arrays: Mapping[str, np.ndarray], what: str) -> PyTree:
     """The template with the arrays in their places; shapes and types must agree."""
     places, structure = jax.tree_util.tree_flatten_with_path(template)

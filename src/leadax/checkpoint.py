@@ -129,8 +129,11 @@ class RunFolder:
         for other in set(folder.iterdir()) - set(kept):
             shutil.rmtree(other, ignore_errors=True)
 
-    def load_checkpoint(self, template: PyTree) -> tuple[PyTree, int] | None:
-        """The newest checkpoint that is whole, with its step; damaged ones are passed over with a warning."""
+    def load_checkpoint(self, template: Callable[[int], PyTree]) -> tuple[PyTree, int] | None:
+        """The newest checkpoint that is whole, with its step; damaged ones are passed over with a warning.
+
+        - `template`: what the state after a step looks like.
+        """
         for folder in self._checkpoints():
             try:
                 arrays, schema, step = _read_checkpoint(folder)
@@ -142,7 +145,7 @@ class RunFolder:
                     f"{folder} has schema {schema}, this version of Leadax reads checkpoints up to schema {SCHEMA}: "
                     "install a newer one"
                 )
-            return fill(template, arrays, str(folder)), step
+            return fill(template(step), arrays, str(folder)), step
         return None
 
     def _checkpoints(self) -> list[Path]:

@@ -10,11 +10,11 @@ import numpy as np
 
 from . import penalty as penalties
 from .errors import InputError, lookup
-from .methods import METHODS, Method, NetFactory
+from .methods import METHODS, ContextPenalty, Method, NetFactory
 from .nets import NETS, Net, Scaled, Scales
 
 PENALTIES = {kind.__name__: kind for kind in (
-    penalties.Omega, penalties.EmpiricalNorm, penalties.SpectralNorm, penalties.Frobenius
+    penalties.Omega, penalties.EmpiricalNorm, penalties.SpectralNorm, penalties.Frobenius, ContextPenalty
 )}  # fmt: skip
 _CLASSES = {METHODS[name]: name for name in METHODS if isinstance(METHODS[name], type)}
 
@@ -25,6 +25,13 @@ def scaled(factory: NetFactory, scales: Scales | None = None) -> NetFactory:
     - `scales`: None where the true ones come with the arrays of a model.
     """
     return functools.partial(_build_scaled, factory=factory, scales=scales)
+
+
+def rescaled(factory: NetFactory | None, scales: Scales | None) -> NetFactory | None:
+    """The same architecture in the units of other data, if it has units at all."""
+    if isinstance(factory, functools.partial) and factory.func is _build_scaled:
+        return scaled(factory.keywords["factory"], scales)
+    return factory
 
 
 def describe_method(method: Method) -> dict[str, Any]:
@@ -42,7 +49,14 @@ def describe_method(method: Method) -> dict[str, Any]:
         "substeps": method.substeps,
         "penalty": None if method.penalty is None else _describe_penalty(method.penalty),
         "penalty_weight": method.penalty_weight,
+        **{name: getattr(method, name) for name in _own_settings(method)},
     }
+
+
+def _own_settings(method: Method) -> list[str]:
+    """What this method can be told beyond what all can. The units of the data come with the arrays of a model."""
+    common = {field.name for field in dataclasses.fields(Method)}
+    return [field.name for field in dataclasses.fields(method) if field.name not in common | {"scales"}]
 
 
 def method_from(description: Mapping[str, Any], *, net: NetFactory | None = None) -> Method:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -14,7 +15,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from jaxtyping import Array, DTypeLike
 
 from ._types import PRNGKey
-from .arrays import fill, flatten
+from .arrays import fill, fingerprint, flatten
 from .checkpoint import RunFolder
 from .data import Trajectories
 from .data.batch import Batch, to_batch, with_slopes
@@ -23,10 +24,10 @@ from .describe import describe_method
 from .errors import InputError, LeadaxError, RunError, lookup
 from .evaluation import error_program, summarise
 from .experiments import Settings, complete, settings_for
-from .methods import Method, Parts
+from .methods import Method, Parts, Phase
 from .model import Model, cast, check_order
 from .objective import ScheduledSampling
-from .training import Progress, Recipe, TrainState, advance_program, init_state
+from .training import Progress, Recipe, TrainState, advance_program, init_state, next_phase
 
 # A call of the compiled program lasts about this long: rare enough to cost nothing, short enough to stop when told.
 SECONDS_PER_CALL = 1.0
@@ -71,12 +72,17 @@ class Schedule:
         if self.decay not in ("cosine", "constant"):
             raise InputError(f"`decay` must be `cosine` or `constant`, got `{self.decay}`")
 
-    def adam(self) -> optax.GradientTransformation:
-        """Adam with this learning rate."""
+    def adam(self, steps: int) -> optax.GradientTransformation:
+        """Adam with this learning rate, for a phase of so many steps."""
         constant = self.decay == "constant"
-        return optax.adam(
-            self.learning_rate if constant else optax.cosine_decay_schedule(self.learning_rate, self.steps)
-        )
+        return optax.adam(self.learning_rate if constant else optax.cosine_decay_schedule(self.learning_rate, steps))
+
+
+class Stage(NamedTuple):
+    """A phase of training as it is carried out: by this recipe, up to this step."""
+
+    end: int
+    recipe: Recipe
 
 
 def fit(
@@ -96,7 +102,7 @@ def fit(
     match: str = "trajectories",
     settings: Settings | None = None,
     start: Parts | None = None,
-    trainable: tuple[str, ...] = ("shared", "specific"),
+    trainable: tuple[str, ...] | None = None,
     dtype: DTypeLike = jnp.float32,
     look_every: int = 50,
     checkpoint_every: int = 1_000,
@@ -118,7 +124,8 @@ def fit(
     - `batch_size`: trajectories per environment and step; all by default;
     - `match`: what is compared with the data: `trajectories` (forecasts, the default), or derivatives estimated by
       `finite-differences` or `spline`, without any forecast: cheaper and, where points are far apart, worse;
-    - `start`, `trainable`: begin from these parts, and train only these halves of them;
+    - `start`, `trainable`: begin from these parts, and train only these halves of them; without `trainable` training
+      goes through the phases of the method;
     - `run`: a folder for checkpoints and metrics; an unfinished run there is resumed;
     - `on_divergence`: what to do when the loss is not finite: stop, or go back with half the learning rate.
 
@@ -138,14 +145,24 @@ def fit(
     if match != "trajectories":
         lookup("way to match derivatives", match, ESTIMATES)
     settings = settings or settings_for(train)
-    method = complete(method, settings, protocol)
-    recipe = Recipe(
-        method=method,
-        optimiser=optimiser or schedule.adam(),
-        sampling=sampling,
-        batch_size=settings.batch_size if batch_size is None else batch_size,
-        trainable=trainable,
-        error_scale=np.broadcast_to(settings.error_scale, (len(train.channels),)),
+    method = complete(method, settings, protocol).sized(train.state_shape, len(train.environments))
+    phases = method.phases if trainable is None else (Phase(1.0, trainable),)
+    ends = np.round(np.cumsum([phase.share for phase in phases]) * steps).astype(int)
+    stages = tuple(
+        Stage(
+            int(end),
+            Recipe(
+                method=method,
+                optimiser=optimiser or schedule.adam(int(length)),
+                sampling=sampling,
+                batch_size=settings.batch_size if batch_size is None else batch_size,
+                trainable=phase.trainable,
+                meta=phase.meta,
+                error_scale=np.broadcast_to(settings.error_scale, (len(train.channels),)),
+            ),
+        )
+        for phase, end, length in zip(phases, ends, np.diff(ends, prepend=0), strict=True)
+        if length > 0
     )
     config = {
         "method": describe_method(method),
@@ -153,8 +170,8 @@ def fit(
         "schedule": {name: value for name, value in schedule.__dict__.items() if name != "checkpoint_every"},
         "optimiser": "custom" if optimiser else "adam",
         "sampling": sampling.__dict__,
-        "batch_size": recipe.batch_size,
-        "trainable": list(trainable),
+        "batch_size": stages[0].recipe.batch_size,
+        "trainable": list(trainable or ("shared", "specific")),
         "seeds": seeds,
         "key": [int(k) for k in np.asarray(jax.random.key_data(key))],
         "protocol": protocol,
@@ -162,8 +179,9 @@ def fit(
         "train": train.fingerprint,
         "test": test.fingerprint if test is not None else None,
         **({} if match == "trajectories" else {"match": match}),
+        **({} if start is None else {"start": fingerprint(start)}),
     }
-    job = _Job(recipe, schedule, train, test, config, dtype, listen, warn, should_stop, on_divergence)
+    job = _Job(stages, schedule, train, test, config, dtype, listen, warn, should_stop, on_divergence)
     state = job.first_state(key, seeds, start)
     if run is None:
         return job.run(state, None)
@@ -176,8 +194,9 @@ def fit(
 class _Job:
     """One training run: holds what does not change, so that the loop reads as what happens."""
 
-    def __init__(self, recipe, schedule, train, test, config, dtype, listen, warn, should_stop, on_divergence):
-        self.recipe: Recipe = recipe
+    def __init__(self, stages, schedule, train, test, config, dtype, listen, warn, should_stop, on_divergence):
+        self.stages: tuple[Stage, ...] = stages
+        self.method: Method = stages[0].recipe.method
         self.schedule: Schedule = schedule
         self.train: Trajectories = train
         self.test: Trajectories | None = test
@@ -190,8 +209,8 @@ class _Job:
             self.batch = with_slopes(self.batch, ESTIMATES[match])
         self.test_batch = _checked_test(train, test, dtype)
         self.devices = _devices(config["seeds"])
-        self.advance = advance_program(recipe, self.devices)
-        self.errors = error_program(recipe.method)
+        self.advance = [advance_program(stage.recipe, self.devices) for stage in stages]
+        self.errors = error_program(self.method)
         self.looks: list[dict[str, Any]] = []
 
     def first_state(self, key: PRNGKey, seeds: int, start: Parts | None) -> TrainState:
@@ -206,8 +225,8 @@ class _Job:
 
         def one(key: PRNGKey) -> TrainState:
             for_parts, for_state = jax.random.split(key)
-            parts = self.recipe.method.init(self.train.state_shape, environments, key=for_parts)
-            return init_state(self.recipe, cast(parts, self.dtype), environments, for_state)
+            parts = self.method.init(self.train.state_shape, environments, key=for_parts)
+            return init_state(self.stages[0].recipe, cast(parts, self.dtype), environments, for_state)
 
         # Seed k has the same weights whether it is trained alone or with others.
         keys = jax.vmap(lambda k: jax.random.fold_in(key, k))(jnp.arange(seeds))
@@ -215,7 +234,7 @@ class _Job:
 
     def run(self, state: TrainState, folder: RunFolder | None) -> Model:
         """Train to the end from this state, or from the newest checkpoint in the folder."""
-        template = jax.eval_shape(lambda: state)
+        template = lambda step: jax.eval_shape(lambda: self._entered(state, self._stage(step - 1)))
         found = folder.load_checkpoint(template) if folder else None
         if found:
             state, _ = found
@@ -225,6 +244,8 @@ class _Job:
         begun, spent = time.perf_counter(), self.looks[-1]["seconds"] if self.looks else 0.0
         good, retries = jax.device_get(state), 0
         while step < self.schedule.steps:
+            if step in self._beginnings:
+                state = self._placed(self._entered(jax.device_get(state), self._stage(step)))
             state, progress, stop = self._until_next_event(state, step)
             step = int(state.step[0])
             if not np.all(progress.finite):
@@ -244,16 +265,30 @@ class _Job:
                 raise Interrupted(f"stopped at step {step} of {self.schedule.steps}{where}")
         return self._model(jax.device_get(state))
 
+    @property
+    def _beginnings(self) -> list[int]:
+        return [stage.end for stage in self.stages[:-1]]
+
+    def _stage(self, step: int) -> int:
+        """The number of the stage that takes the step after this one."""
+        return sum(end <= step for end in self._beginnings)
+
+    def _entered(self, state: TrainState, stage: int) -> TrainState:
+        """The state as this stage begins with it. The first one needs nothing; doing it again changes nothing."""
+        return state if stage == 0 else jax.vmap(partial(next_phase, self.stages[stage].recipe))(state)
+
     def _until_next_event(self, state: TrainState, step: int) -> tuple[TrainState, Progress, bool]:
         """Go on to the next look, checkpoint or end, in calls of about a second; True at last if told to stop."""
         schedule = self.schedule
         following = lambda every: (step // every + 1) * every
-        target = min(following(schedule.look_every), following(schedule.checkpoint_every), schedule.steps)
+        stage = self._stage(step)
+        events = (following(schedule.look_every), following(schedule.checkpoint_every), self.stages[stage].end)
+        target = min(events)
         size = 1 if not hasattr(self, "_pace") else max(1, int(SECONDS_PER_CALL / self._pace))
         while True:
             count = min(size, target - step)
             begin = time.perf_counter()
-            state, progress = self.advance(state, self.batch, count)
+            state, progress = self.advance[stage](state, self.batch, count)
             progress = jax.device_get(progress)
             self._pace = (time.perf_counter() - begin) / count
             step += count
@@ -312,8 +347,9 @@ class _Job:
     def _model(self, state: TrainState) -> Model:
         steps = np.diff(self.batch.times, axis=-1)
         about = {key: self.config[key] for key in ("protocol", "train", "test", "key", "schedule", "sampling")}
+        about["error_scale"] = self.stages[0].recipe.error_scale.tolist()
         return Model(
-            method=self.recipe.method,
+            method=self.method,
             parts=jax.tree.map(jnp.asarray, state.parts),
             environments=self.train.environments,
             channels=self.train.channels,

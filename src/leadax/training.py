@@ -48,7 +48,8 @@ class Recipe:
     """How a method is trained: all that is fixed while a program runs.
 
     - `batch_size`: trajectories per environment and step, drawn at random; None for all;
-    - `trainable`: which halves learn; `("specific",)` is what adapting to a novel environment means.
+    - `trainable`: which halves learn; `("specific",)` is what adapting to a novel environment means;
+    - `meta`: whether the loss is that of where the method looks ahead to, as in meta-learning.
     """
 
     method: Method
@@ -56,6 +57,7 @@ class Recipe:
     sampling: ScheduledSampling
     batch_size: int | None = None
     trainable: tuple[str, ...] = ("shared", "specific")
+    meta: bool = False
     error_scale: np.ndarray = field(default_factory=lambda: np.ones(1))
 
     def __post_init__(self):
@@ -77,6 +79,12 @@ def init_state(recipe: Recipe, parts: Parts, environments: int, key: PRNGKey) ->
         key=jax.random.key_data(for_steps),
         rate_scale=jnp.ones((), _dtype(parts)),
     )
+
+
+def next_phase(recipe: Recipe, state: TrainState) -> TrainState:
+    """The state of one seed as another recipe goes on with it: the optimiser begins anew, with what learns now."""
+    learnt, _ = _divide(recipe, state.parts)
+    return state._replace(optimiser=recipe.optimiser.init(learnt))
 
 
 def advance_program(
@@ -129,7 +137,18 @@ def train_step(recipe: Recipe, state: TrainState, batch: Batch) -> tuple[TrainSt
     scale = jnp.asarray(recipe.error_scale, batch.states.dtype)
 
     def loss_of(learnt: PyTree) -> tuple[Array, Any]:
-        return objective(recipe.method, eqx.combine(learnt, fixed), state.carry, batch, restart, scale)
+        parts: Parts = eqx.combine(learnt, fixed)
+        if not recipe.meta:
+            return objective(recipe.method, parts, state.carry, batch, restart, scale)
+        support, query = _halves(batch, jax.random.fold_in(for_trajectories, 1))
+
+        def error(specific: PyTree) -> Array:
+            _, (terms, _) = objective(
+                recipe.method, parts._replace(specific=specific), state.carry, support, restart, scale
+            )
+            return jnp.sum(terms.error)
+
+        return objective(recipe.method, recipe.method.look_ahead(parts, error), state.carry, query, restart, scale)
 
     (loss, (terms, carry)), gradient = jax.value_and_grad(loss_of, has_aux=True)(learnt)
     with jax.numpy_dtype_promotion("standard"):  # Optax raises a float to an integer power
@@ -148,6 +167,18 @@ def _drawn(recipe: Recipe, batch: Batch, key: PRNGKey) -> Batch:
     real = batch.complete[:, :, 0]
     order = jnp.argsort(jnp.where(real, jax.random.uniform(key, real.shape), 1.0), axis=1)[:, : recipe.batch_size]
     return jax.tree.map(lambda array: jax.vmap(lambda a, i: a[i])(array, order), batch)
+
+
+def _halves(batch: Batch, key: PRNGKey) -> tuple[Batch, Batch]:
+    """The trajectories of each environment in two random halves; twice the same if there is only one."""
+    count = batch.times.shape[1]
+    if count == 1:
+        return batch, batch
+    first = jax.random.permutation(key, jnp.arange(count) < (count + 1) // 2)
+    only = lambda chosen: batch._replace(
+        observed=batch.observed & chosen.reshape(1, count, *(1,) * (batch.observed.ndim - 2))
+    )
+    return only(first), only(~first)
 
 
 def _divide(recipe: Recipe, parts: Parts) -> tuple[Parts, Parts]:

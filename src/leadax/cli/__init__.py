@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import tyro
 
 from ..errors import LeadaxError
+from .adapt import adapt
 from .compare import compare
 from .console import message
 from .demo import demo
@@ -21,6 +22,7 @@ COMMANDS = {
     "simulate": simulate,
     "train": train,
     "evaluate": evaluate,
+    "adapt": adapt,
     "predict": predict,
     "compare": compare,
     "report": report,

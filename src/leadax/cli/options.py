@@ -75,7 +75,7 @@ class Training:
             )
         protocol = self.protocol or data.attributes.get("protocol", "clean")
         settings = settings_for(data, self.net)
-        chosen = {"solver": self.solver, "substeps": self.substeps, "penalty": self._penalty(settings, protocol)}
+        chosen = {"solver": self.solver, "substeps": self.substeps, **self._penalty(settings, protocol)}
         if self.penalty_weight is not None:
             settings = dataclasses.replace(settings, penalty_weight=self.penalty_weight)
         same = (
@@ -97,15 +97,15 @@ class Training:
             **{name: getattr(self, name) for name in same},
         }
 
-    def _penalty(self, settings: Any, protocol: str) -> Any:
+    def _penalty(self, settings: Any, protocol: str) -> dict[str, Any]:
         from ..penalty import Omega
 
-        penalty = settings.penalty(protocol)
         if self.lipschitz_weight is None:
-            return penalty
+            return {}
+        penalty = settings.penalty(protocol)
         if not isinstance(penalty, Omega):
             raise InputError("`--lipschitz-weight` has no meaning for a linear net: its Ω is the Frobenius norm")
-        return dataclasses.replace(penalty, alpha=self.lipschitz_weight)
+        return {"penalty": dataclasses.replace(penalty, alpha=self.lipschitz_weight)}
 
 
 def open_model(path: Path) -> "Model":

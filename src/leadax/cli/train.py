@@ -1,6 +1,8 @@
 """`leadax train`."""
 
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,7 +32,7 @@ def train(
     """Learn a model of all environments. Run again on an unfinished RUN it resumes; on a finished one it does nothing.
 
     Args:
-        method: leads, leads-no-min, one-for-all or one-per-env.
+        method: leads, leads-no-min, one-for-all, one-per-env, ft-rnn, ft-node, gbml, maml or coda.
         test: A data file with the same environments, looked at on the way and never learnt from.
     """
     from ..data import load
@@ -50,21 +52,22 @@ def train_run(
 ) -> dict[str, Any]:
     """Train into a run folder, or find it finished; returns the document that describes the result."""
     prepare(options.seeds)
-    from ..checkpoint import RunFolder
     from ..fitting import fit
+
+    learn = partial(fit, train=training, **options.arguments(method, training))
+    return recorded(learn, training, testing, out, title=method)
+
+
+def recorded(
+    learn: "Callable[..., Model]", training: "Trajectories", testing: "Trajectories | None", out: Path, title: str
+) -> dict[str, Any]:
+    """What `learn` gives, saved in a run folder; returns the document that describes it."""
+    from ..checkpoint import RunFolder
 
     folder = RunFolder(out, warn=message)
     begin = time.perf_counter()
-    with stoppable() as should_stop, training_bar(method) as listen:
-        model = fit(
-            train=training,
-            test=testing,
-            run=out,
-            listen=listen,
-            warn=message,
-            should_stop=should_stop,
-            **options.arguments(method, training),
-        )
+    with stoppable() as should_stop, training_bar(title) as listen:
+        model = learn(test=testing, run=out, listen=listen, warn=message, should_stop=should_stop)
     if folder.finished:
         message(f"{out} is finished: nothing to do")
         return folder.read_json("result.json")
@@ -85,7 +88,7 @@ def _document(
     document = evaluate(model, training).to_json()
     if testing is not None:
         last = evaluate(model, testing)
-        seen = np.array([look["test"] for look in looks])
+        seen = np.array([look["test"] for look in looks] or [last.mse_per_seed])
         document["test"] = {
             **last.to_json(),
             "last": last.mse,
@@ -98,7 +101,7 @@ def _document(
     return document | {
         "steps": model.about["steps"],
         "seconds": trained,
-        "steps_per_second": model.about["steps"] / trained,
+        "steps_per_second": model.about["steps"] / max(trained, 1e-9),
         "seeds": model.seeds,
         "parameters": model.parameters,
     }

@@ -11,7 +11,7 @@ from ..data import Trajectories
 from ..describe import scaled
 from ..errors import InputError, lookup
 from ..methods import Method, NetFactory
-from ..nets import FNO, MLP, NETS, ConvNet, Linear, measure
+from ..nets import FNO, MLP, NETS, ConvNet, Linear, Scales, measure
 from ..penalty import EmpiricalNorm, Frobenius, Omega, Penalty, SpectralNorm
 from ..systems.system import Protocol
 
@@ -22,7 +22,8 @@ class Settings:
 
     - `penalty`: Ω as a function of its α (None for the default α) and the protocol;
     - `penalty_weight`: 1/λ;
-    - `error_scale`: what errors are divided by in training, per channel.
+    - `error_scale`: what errors are divided by in training, per channel;
+    - `scales`: the units of the data, for a method that asks for them.
     """
 
     net: NetFactory
@@ -31,6 +32,7 @@ class Settings:
     penalty_weight: float
     batch_size: int | None = None
     error_scale: np.ndarray = dataclasses.field(default_factory=lambda: np.ones(1))
+    scales: Scales | None = None
 
 
 def omega(alpha: float) -> Callable[[str], Penalty]:
@@ -62,11 +64,11 @@ def settings_for(data: Trajectories, net: str | None = None) -> Settings:
 
     - `net`: the name of another net than the one that would be chosen.
     """
+    scales = measure(data.states, data.times)
     preset = PRESETS.get(data.attributes.get("system", ""))
     if preset and net is None:
-        return preset
+        return dataclasses.replace(preset, scales=scales)
     kind = lookup("net", net or ("conv" if data.space else "mlp"), NETS)
-    scales = measure(data.states, data.times)
     return Settings(
         net=scaled(kind, scales),
         solver="rk4",
@@ -74,6 +76,7 @@ def settings_for(data: Trajectories, net: str | None = None) -> Settings:
         penalty=lambda protocol: Omega(EmpiricalNorm(relative=False), SpectralNorm(), 1e-3),
         penalty_weight=1e-3,
         error_scale=scales.scale,
+        scales=scales,
     )
 
 
@@ -87,5 +90,7 @@ def complete(method: Method, settings: Settings, protocol: str) -> Method:
         "solver": settings.solver,
         "penalty": settings.penalty(protocol),
         "penalty_weight": settings.penalty_weight,
+        "scales": settings.scales,
     }
-    return dataclasses.replace(method, **{k: v for k, v in chosen.items() if getattr(method, k) is None})
+    # Only some methods ask for scales.
+    return dataclasses.replace(method, **{k: v for k, v in chosen.items() if getattr(method, k, "unasked") is None})

@@ -7,10 +7,12 @@ from typing import NamedTuple, TypeAlias
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PyTree
 
 from .._types import PRNGKey, VectorField
-from ..nets import Net
+from ..errors import InputError
+from ..nets import Net, Scaled
 from ..penalty import Penalty
 from ..rollout import rollout
 
@@ -22,6 +24,19 @@ class Parts(NamedTuple):
 
     shared: PyTree
     specific: PyTree
+
+
+class Phase(NamedTuple):
+    """A stretch of training.
+
+    - `share`: of all steps;
+    - `trainable`: the halves that learn in it;
+    - `meta`: whether the loss is that of the method's `look_ahead`.
+    """
+
+    share: float
+    trainable: tuple[str, ...] = ("shared", "specific")
+    meta: bool = False
 
 
 class Observed(NamedTuple):
@@ -68,6 +83,32 @@ class Method(abc.ABC):
     def penalised(self, shared: PyTree, specific: PyTree) -> Net | None:
         """What Ω is taken of in one environment; None if nothing is."""
 
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """How training goes: by default both halves learn from the first step to the last."""
+        return (Phase(1.0),)
+
+    def look_ahead(self, parts: Parts, error: Callable[[PyTree], Float[Array, ""]]) -> Parts:
+        """What the loss of a `meta` phase is taken of; `error` is that of a specific half, summed over environments."""
+        raise NotImplementedError
+
+    def sized(self, state_shape: tuple[int, ...], environments: int) -> "Method":
+        """The method with sizes filled in that depend on the data."""
+        del state_shape, environments
+        return self
+
+    def novel(self, state_shape: tuple[int, ...], known: PyTree, environments: int, *, key: PRNGKey) -> PyTree:
+        """The specific half from which novel environments learn; `known` is that of the environments trained on."""
+        del known
+        return self.init(state_shape, environments, key=key).specific
+
+    def neutral(self, known: PyTree) -> PyTree:
+        """The specific half of one environment that is not known at all: what is shared predicts alone."""
+        raise InputError(
+            f"{type(self).__name__} shares nothing between environments: "
+            "a novel one can only be learnt from scratch, use the scheme `scratch`"
+        )
+
     def build(self, state_shape: tuple[int, ...], key: PRNGKey) -> Net:
         """One net of this method's architecture."""
         assert self.net is not None, "fit completes the settings first"
@@ -81,6 +122,31 @@ class Method(abc.ABC):
 def stacked(build: Callable[[PRNGKey], PyTree], count: int, key: PRNGKey) -> PyTree:
     """`count` independent copies of a module as one module with a leading axis."""
     return eqx.filter_vmap(build)(jax.random.split(key, count))
+
+
+def inside(net: Net) -> Net:
+    """What learns of a net: all but its changes of units."""
+    return net.net if isinstance(net, Scaled) else net
+
+
+def with_inside(net: Net, new: PyTree) -> Net:
+    """The net with another inside, in the same units."""
+    return eqx.tree_at(lambda n: n.net, net, new) if isinstance(net, Scaled) else new
+
+
+def first(stacked: PyTree) -> PyTree:
+    """The half of the first environment."""
+    return jax.tree.map(lambda a: a[0], stacked)
+
+
+def repeated(half: PyTree, environments: int) -> PyTree:
+    """The same half for each of so many environments."""
+    return jax.tree.map(lambda b: jnp.broadcast_to(b, (environments, *b.shape)), half)
+
+
+def zeros(tree: PyTree) -> PyTree:
+    """The same structure, all numbers zero."""
+    return jax.tree.map(jnp.zeros_like, tree)
 
 
 def zero(state: Float[Array, "*shape"]) -> Float[Array, "*shape"]:

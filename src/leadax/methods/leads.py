@@ -8,7 +8,7 @@ from jaxtyping import Array, PyTree
 
 from .._types import PRNGKey, VectorField
 from ..nets import Net
-from .base import Method, Observed, Parts, stacked
+from .base import Method, Observed, Parts, first, inside, repeated, stacked, with_inside, zeros
 
 
 @dataclass(frozen=True)
@@ -41,3 +41,13 @@ class Leads(Method):
     def penalised(self, shared: PyTree, specific: PyTree) -> Net | None:
         """g_e."""
         return specific
+
+    def novel(self, state_shape: tuple[int, ...], known: PyTree, environments: int, *, key: PRNGKey) -> PyTree:
+        """New nets g, in the units of the known ones."""
+        fresh = self.init(state_shape, environments, key=key).specific
+        return with_inside(repeated(first(known), environments), inside(fresh))
+
+    def neutral(self, known: PyTree) -> PyTree:
+        """g = 0: f predicts alone."""
+        net = first(known)
+        return with_inside(net, zeros(inside(net)))

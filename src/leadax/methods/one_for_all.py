@@ -33,3 +33,7 @@ class OneForAll(Method):
 
     def penalised(self, shared: PyTree, specific: PyTree) -> None:
         """Nothing."""
+
+    def neutral(self, known: PyTree) -> PyTree:
+        """Nothing: the model is that of any environment."""
+        return known

@@ -13,6 +13,9 @@ from .layers import Convolution as Convolution
 from .layers import Dense as Dense
 from .linear import Linear as Linear
 from .mlp import MLP as MLP
+from .recurrent import GRU as GRU
+from .recurrent import Cell as Cell
+from .recurrent import PredRNN as PredRNN
 from .scaled import Scaled as Scaled
 from .scaled import Scales as Scales
 from .scaled import measure as measure

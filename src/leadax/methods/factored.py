@@ -1,0 +1,91 @@
+"""Factored tensors (Spieckermann et al., 2015): every linear map of a module gets a factor of each environment."""
+
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree
+
+from .._types import PRNGKey
+from ..nets import LinearLayer
+from ..nets.layers import normal
+
+Codes = tuple[Float[Array, "... rank"], ...]
+
+
+class Factored(eqx.Module):
+    """A net or cell whose weights are $W_e = A \\, \\mathrm{diag}(B e) \\, C$ with the one-hot code $e$.
+
+    A column of $B$, one number per factor, is what is specific to an environment: `codes`, one vector per linear map.
+    A convolution and a Fourier layer are matrices too: from all inputs of an output (taps or frequencies included).
+
+    **Arguments:**
+
+    - `module`: gives the architecture, the biases, and the size that weights start with;
+    - `rank`: factors per linear map.
+    """
+
+    frame: PyTree
+    left: tuple[Float[Array, "merged rank"], ...]
+    right: tuple[Float[Array, "rank out"], ...]
+    shapes: tuple[tuple[int, ...], ...] = eqx.field(static=True)
+
+    def __init__(self, module: PyTree, rank: int, *, key: PRNGKey):
+        weights = _weights(module)
+        self.shapes = tuple(w.shape for w in weights)
+        self.frame = eqx.tree_at(_weights, module, [None] * len(weights))
+        keys = jax.random.split(key, 2 * len(weights))
+        # The product of the two has the deviation of the weights that it stands for.
+        sizes = [jnp.sqrt(jnp.std(w) / math.sqrt(rank)) for w in weights]
+        self.left = tuple(
+            normal((w.size // w.shape[-1], rank), key=k) * s for w, s, k in zip(weights, sizes, keys[::2], strict=True)
+        )
+        self.right = tuple(
+            normal((rank, w.shape[-1]), key=k) * s for w, s, k in zip(weights, sizes, keys[1::2], strict=True)
+        )
+
+    def at(self, codes: Codes) -> PyTree:
+        """The module of the environment with these codes."""
+        weights = [
+            ((a * jnp.broadcast_to(b, a.shape)) @ c).reshape(shape)
+            for a, b, c, shape in zip(self.left, codes, self.right, self.shapes, strict=True)
+        ]
+        return eqx.tree_at(_weights, self.frame, weights, is_leaf=lambda leaf: leaf is None)
+
+    def ones(self) -> Codes:
+        """The codes of no environment in particular."""
+        return tuple(jnp.ones(a.shape[-1], a.dtype) for a in self.left)
+
+    def first_codes(self, environments: int, *, key: PRNGKey) -> Codes:
+        """Codes to begin with: around one, different in each environment."""
+        keys = jax.random.split(key, len(self.left))
+        shapes = [(environments, a.shape[-1]) for a in self.left]
+        return tuple(1 + 0.1 * jax.random.normal(k, shape) for k, shape in zip(keys, shapes, strict=True))
+
+
+def mean_codes(known: Codes) -> Codes:
+    """The mean over environments."""
+    return tuple(jnp.mean(b, axis=0) for b in known)
+
+
+def matching_rank(module: PyTree, parameters: int, environments: int) -> int:
+    """The rank with which the factored module has about so many parameters, codes of all environments included."""
+    weights = _weights(module)
+    others = _count(module) - sum(w.size for w in weights)
+    per_factor = sum(w.size // w.shape[-1] + w.shape[-1] + environments for w in weights)
+    return max(1, round((parameters - others) / per_factor))
+
+
+def parameters_of_leads(net: PyTree, environments: int) -> int:
+    """How many parameters LEADS has with this net: f, and a g for each environment."""
+    return (environments + 1) * _count(net)
+
+
+def _weights(module: PyTree) -> list[Array]:
+    is_layer = lambda node: isinstance(node, LinearLayer)
+    return [node.weight for node in jax.tree.leaves(module, is_leaf=is_layer) if is_layer(node)]
+
+
+def _count(tree: PyTree) -> int:
+    return sum(math.prod(a.shape) for a in jax.tree.leaves(tree) if hasattr(a, "shape"))
