@@ -32,11 +32,15 @@ def compare(
 
     names, testing = _names(methods), load(test)
     rows = compare_methods(names, load(data), testing, out, training)
+    from ..comparison import verdict
+    from ..evaluation import evaluate
     from .report import write_comparison
 
     page = out / "report.html"
-    write_comparison({row["method"]: open_model(out / row["method"]) for row in rows}, testing, "Comparison", page)
-    result(rows, table(rows), as_json=json)
+    models = {row["method"]: open_model(out / row["method"]) for row in rows}
+    write_comparison(models, testing, "Comparison", page)
+    sentence = verdict({name: evaluate(model, testing) for name, model in models.items()})
+    result(rows, f"{table(rows)}\n\n{sentence}", as_json=json)
     message(f"pictures: {page}")
 
 

@@ -54,7 +54,11 @@ PRESETS: Mapping[str, Settings] = {
     "gray-scott": Settings(partial(ConvNet, init_std=0.1, factor=1e-3), "rk4-38", omega(1e-2), 1 / 1e3),
     "navier-stokes": Settings(partial(FNO, init_std=0.1), "euler", omega(1e-4), 1 / 1e5, batch_size=2),
 }
-PRESETS = {**PRESETS, "navier-stokes-text": PRESETS["navier-stokes"]}
+PRESETS = {
+    **PRESETS,
+    "navier-stokes-text": PRESETS["navier-stokes"],
+    "lotka-volterra-coda": PRESETS["lotka-volterra"],
+}
 
 
 def settings_for(data: Trajectories, net: str | None = None) -> Settings:

@@ -5,6 +5,8 @@
 Along a trajectory δ·u − γ·ln u + β·v − α·ln v is constant.
 """
 
+import dataclasses
+
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
@@ -30,6 +32,8 @@ TRAINING = [
 ]
 # The paper lists α/β, γ/δ ∈ {1.44, 1.86} but trains on neither: these are what is left for the novel environments.
 NOVEL = [(0.72, 0.93), (0.93, 0.72)]
+# The benchmark of Kirchmeyer et al. (2022): β and δ vary, α = γ = 0.5.
+CODA_TRAINING, CODA_NOVEL = (0.5, 0.75, 1.0), (0.625, 1.125)
 
 
 def lotka_volterra(protocol: str = "clean") -> System:
@@ -46,6 +50,24 @@ def lotka_volterra(protocol: str = "clean") -> System:
         initial_state=same if paper else initial_state,
         solve=adaptive(tangent, **tolerances(protocol)),
         protocol=protocol,
+    )
+
+
+def lotka_volterra_coda(protocol: str = "clean") -> System:
+    """CoDA's nine environments and four novel ones; 4 trajectories from [1, 3]², 20 points with Δt = 0.5."""
+    grid = lambda values: {
+        f"beta={beta:g},delta={delta:g}": {"alpha": 0.5, "beta": beta, "gamma": 0.5, "delta": delta}
+        for beta in values
+        for delta in values
+    }
+    return dataclasses.replace(
+        lotka_volterra(protocol),
+        name="lotka-volterra-coda",
+        environments=grid(CODA_TRAINING),
+        novel=grid(CODA_NOVEL),
+        trajectories={"train": 4, "test": 32, "novel": 1, "novel-test": 32},
+        draws=keys,
+        initial_state=lambda key: jr.uniform(key, (2,), minval=1.0, maxval=3.0),
     )
 
 

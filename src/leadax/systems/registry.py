@@ -7,12 +7,13 @@ from typing import get_args
 from ..errors import lookup
 from .gray_scott import gray_scott
 from .linear import linear
-from .lotka_volterra import lotka_volterra
+from .lotka_volterra import lotka_volterra, lotka_volterra_coda
 from .navier_stokes import navier_stokes, navier_stokes_text
 from .system import Protocol, System
 
 SYSTEMS: Mapping[str, Callable[[str], System]] = {
     "lotka-volterra": lotka_volterra,
+    "lotka-volterra-coda": lotka_volterra_coda,
     "gray-scott": gray_scott,
     "navier-stokes": navier_stokes,
     "navier-stokes-text": navier_stokes_text,

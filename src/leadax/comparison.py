@@ -1,0 +1,55 @@
+"""Which method to use, and how sure that is."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from .evaluation import Evaluation
+
+
+def verdict(evaluations: Mapping[str, Evaluation]) -> str:
+    """One sentence: the method with the smallest error, and whether the next could be as good.
+
+    The two are compared trajectory by trajectory, which are equally hard for both: if they were equally good, either
+    would win half of them (a sign test). Seeds count by the mean of their errors.
+    """
+    order = sorted(evaluations, key=lambda name: _rank(evaluations[name].mse))
+    best = order[0]
+    if len(order) == 1:
+        return f"Only `{best}` was tried: there is nothing to compare it with."
+    rivals = [(name, *_duel(evaluations[best], evaluations[name])) for name in order[1:]]
+    close = [name for name, _, _, chance in rivals if chance > 0.05]
+    name, wins, total, chance = rivals[0]
+    ratio = evaluations[name].mse / evaluations[best].mse
+    behind = f"{ratio:.2g} times that of `{best}`" if math.isfinite(ratio) else "not a number"
+    counted = f"the error of the next, `{name}`, is {behind}, which is better on {wins} of {total} test trajectories"
+    if close:
+        return (
+            f"`{best}` has the smallest error, but {_listed(close)} may be as good: {counted}, as chance alone could "
+            f"do (probability {chance:.2g}). More test trajectories or seeds would tell."
+        )
+    return f"Use `{best}`: {counted}; by chance alone that has a probability of {_small(chance)}."
+
+
+def _rank(error: float) -> float:
+    return error if math.isfinite(error) else math.inf
+
+
+def _duel(one: Evaluation, other: Evaluation) -> tuple[int, int, float]:
+    """Trajectories that `one` wins, all that are decided, and how probable so one-sided a result is by chance."""
+    errors = [np.nan_to_num(e.mse_per_trajectory.mean(axis=0), nan=np.inf, posinf=np.inf) for e in (one, other)]
+    wins, losses = int(np.sum(errors[0] < errors[1])), int(np.sum(errors[0] > errors[1]))
+    total = wins + losses
+    # Exact, in whole numbers: 2^total is too large for a float where there are thousands.
+    tail = sum(math.comb(total, k) for k in range(wins, total + 1))
+    return wins, total, min(1.0, 2 * (tail / (1 << total)) if wins > losses else 1.0)
+
+
+def _small(chance: float) -> str:
+    return "less than 1e-6" if chance < 1e-6 else f"{chance:.1g}"
+
+
+def _listed(names: list[str]) -> str:
+    quoted = [f"`{name}`" for name in names]
+    return quoted[0] if len(quoted) == 1 else ", ".join(quoted[:-1]) + " and " + quoted[-1]

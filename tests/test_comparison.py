@@ -1,0 +1,49 @@
+"""The sentence that says which method to use."""
+
+import numpy as np
+import pytest
+
+from leadax.comparison import verdict
+from leadax.evaluation import Evaluation
+
+
+def evaluation(errors):
+    """One seed, one environment, one point in time, these errors of its trajectories."""
+    sums = np.asarray(errors, float)[None, None, :, None]
+    return Evaluation(sums, np.ones(sums.shape[1:]), ("e",), "clean")
+
+
+def test_a_clear_winner():
+    good, bad = np.linspace(1, 2, 20), np.linspace(2, 4, 20)
+    text = verdict({"bad": evaluation(bad), "good": evaluation(good)})
+    assert text.startswith("Use `good`: the error of the next, `bad`, is 2 times that of `good`")
+    assert "better on 20 of 20" in text
+    assert "2e-06" in text  # 2 · 2⁻²⁰
+
+
+def test_too_close_to_call():
+    """Half of the trajectories each: the mean alone says little."""
+    one = np.ones(20)
+    other = np.where(np.arange(20) < 10, 0.5, 1.8)
+    text = verdict({"one": evaluation(one), "other": evaluation(other)})
+    assert text.startswith("`one` has the smallest error, but `other` may be as good")
+    assert "10 of 20" in text
+
+
+def test_few_trajectories_prove_little():
+    """Five wins of five have a probability of 1/16."""
+    text = verdict({"a": evaluation(np.ones(5)), "b": evaluation(2 * np.ones(5))})
+    assert "may be as good" in text
+    assert "0.062" in text
+
+
+def test_a_forecast_that_blew_up_loses():
+    text = verdict({"wild": evaluation([np.nan] * 12), "tame": evaluation(np.ones(12))})
+    assert text.startswith("Use `tame`")
+
+
+@pytest.mark.parametrize("count", [1, 5000])
+def test_one_method_or_very_many_trajectories(count):
+    assert verdict({"a": evaluation(np.ones(count))}).startswith("Only `a`")
+    text = verdict({"a": evaluation(np.ones(count)), "b": evaluation(2 * np.ones(count))})
+    assert ("less than 1e-6" in text) == (count == 5000)
