@@ -107,10 +107,10 @@ def advance_program(
 
 def _run(recipe: Recipe, state: TrainState, batch: Batch, steps: Int[Array, ""]) -> tuple[TrainState, Progress]:
     step = jax.vmap(partial(train_step, recipe), in_axes=(0, None))
-    shapes = jax.eval_shape(step, state, batch)[1]
-    nothing = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)._replace(
-        finite=jnp.ones(shapes.finite.shape, bool)
-    )
+    # Written out, not asked of `eval_shape`: tracing a step twice would double what a second start waits for.
+    seeds, environments, dtype = len(state.step), len(batch.times), batch.states.dtype
+    each = jnp.zeros((seeds, environments), dtype)
+    nothing = Progress(jnp.zeros(seeds, dtype), Terms(each, each), jnp.ones(seeds, bool))
 
     def going_on(loop: tuple[Array, TrainState, Progress]) -> Array:
         count, _, progress = loop
