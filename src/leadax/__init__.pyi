@@ -1,3 +1,4 @@
+from . import theory as theory
 from .data import Trajectories as Trajectories
 from .data import load as load
 from .errors import InputError as InputError

@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,7 +28,7 @@ def test_networks_by_hand():
 @given(r=sizes, alpha=sizes, scale=st.floats(1.01, 10))
 def test_networks_from_a_penalty(r, alpha, scale):
     space = Networks.from_penalty(r, alpha=alpha, W=7, D=2, c=1.0)
-    assert space.R == pytest.approx(math.sqrt(r))
+    np.testing.assert_allclose([space.R, space.L], [r**0.5, (r / alpha) ** 0.5])
     epsilon = space.largest_epsilon / 10
     expected = 14 * math.log(8 * math.e * 2 * r / (epsilon * math.sqrt(alpha)))
     assert space.log_capacity(epsilon) == pytest.approx(max(0.0, expected))

@@ -52,19 +52,31 @@ def error_bound(
     _checks.not_negative(r=r, r_shared=r_shared)
     _checks.positive(b=b, c=c)
     _checks.fraction(delta=delta)
-    if z is None:
-        roots = (r_shared / m) ** (1 / 3), r ** (1 / 3)
-        z, norms = roots[0] / (sum(roots) or 1.0), sum(roots) ** 3
-    else:
-        _checks.fraction(z=z)
-        norms = r_shared / (m * z**2) + r / (1 - z) ** 2
+    split, norms = _best(r_shared / m, r) if z is None else _given(r_shared / m, r, z)
     p = 64 / (m * n) * math.log(4 / delta)
     q = 64 / n * math.ceil(norms * c * d * (32 * b) ** 2) * math.log(2 * d**2)
-    return ErrorBound(max(math.sqrt((p + math.sqrt(p**2 + 4 * q)) / 2), math.sqrt(16 / n)), z, p, q)
+    return ErrorBound(max(math.sqrt((p + math.sqrt(p**2 + 4 * q)) / 2), math.sqrt(16 / n)), split, p, q)
+
+
+def _best(shared: Number, specific: Number) -> tuple[float, float]:
+    """The z where shared/z² + specific/(1−z)² is smallest, and that value."""
+    roots = shared ** (1 / 3), specific ** (1 / 3)
+    return roots[0] / (sum(roots) or 1.0), sum(roots) ** 3
+
+
+def _given(shared: Number, specific: Number, z: Number) -> tuple[Number, float]:
+    _checks.fraction(z=z)
+    return z, shared / z**2 + specific / (1 - z) ** 2
 
 
 def smallest_error(
-    shared: HypothesisSpace, specific: HypothesisSpace, *, m: Number, n: Number, delta: Number = 0.05
+    shared: HypothesisSpace,
+    specific: HypothesisSpace,
+    *,
+    m: Number,
+    n: Number,
+    delta: Number = 0.05,
+    z: Number | None = None,
 ) -> float:
     """The smallest ε for which n samples in each of m environments are enough, for any hypothesis spaces (Prop. 2).
 
@@ -75,12 +87,12 @@ def smallest_error(
     2.0
     """
     _checks.counts(n=n)
-    enough = lambda epsilon: samples(shared, specific, epsilon=epsilon, m=m, delta=delta).n <= n
+    enough = lambda epsilon: samples(shared, specific, epsilon=epsilon, m=m, delta=delta, z=z).n <= n
     limit = 16 * min(shared.largest_epsilon, specific.largest_epsilon)
     high = min(1.0, limit / 2)
     while not enough(high):
         if high > limit * (1 - 1e-9):
-            needed = samples(shared, specific, epsilon=high, m=m, delta=delta).n
+            needed = samples(shared, specific, epsilon=high, m=m, delta=delta, z=z).n
             raise InputError(
                 f"`n` = {n:g} samples say nothing: even for the largest error that the theorem knows, {limit:.3g}, "
                 f"it takes {needed:.3g}"

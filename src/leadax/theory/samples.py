@@ -9,7 +9,7 @@ from ._checks import Number
 from .capacity import HypothesisSpace
 
 # Of the grid that a search for the best split begins with, and how close to the ends it may come.
-GRID = 50
+GRID = 20
 EDGE = 1e-6
 
 
@@ -38,8 +38,8 @@ def samples(
 ) -> SampleSize:
     """Samples per environment, of m, for a mean test error within ε of the training error (Prop. 2, Prop. S3).
 
-    $$n \\ge \\max\\{64 ((\\log \\tfrac4\\delta + \\omega_f(\\varepsilon_1/16))/m + \\omega_g(\\varepsilon_2/16)), 16\\} /
-    \\varepsilon^2, \\quad \\varepsilon_1 + \\varepsilon_2 = \\varepsilon$$
+    $$n \\ge \\max\\{64 ((\\log \\tfrac4\\delta + \\omega_f(\\varepsilon_1/16))/m + \\omega_g(\\varepsilon_2/16)), 16\\}
+    / \\varepsilon^2, \\quad \\varepsilon_1 + \\varepsilon_2 = \\varepsilon$$
 
     **Arguments**
 
@@ -102,7 +102,7 @@ def best_split(needed: Callable[[float], float]) -> float:
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
     ratio = (math.sqrt(5) - 1) / 2
     candidates = {grid[best]: values[best]}
-    while high - low > 1e-6:
+    while high - low > 1e-5:
         left, right = high - ratio * (high - low), low + ratio * (high - low)
         candidates[left], candidates[right] = needed(left), needed(right)
         low, high = (low, right) if candidates[left] <= candidates[right] else (left, high)
