@@ -47,12 +47,13 @@ def test_prop_5_by_hand():
     assert nothing.epsilon == 0.5, "√(16/n) is left"
 
 
-@given(r=norms, r_shared=norms, m=environments, epsilon=st.floats(1.0, 100.0), z=st.floats(0.05, 0.95))
+@settings(max_examples=50, deadline=None)
+@given(r=norms, r_shared=norms, m=environments, epsilon=st.floats(0.1, 3.0), z=st.floats(0.05, 0.95))
 def test_n_of_prop_2_gives_epsilon_back(r, r_shared, m, epsilon, z):
     n = samples(linear(r_shared), linear(r), epsilon=epsilon, m=m, z=z).n
     back = error_bound(m=m, n=n, r=r, r_shared=r_shared, **PROBLEM, z=z).epsilon
-    # Two ceilings of capacities and that of n separate them; here they count at least thousands.
-    assert back == pytest.approx(epsilon, rel=5e-3)
+    # Two ceilings of capacities and that of n separate them; here they count almost a thousand or more.
+    assert back == pytest.approx(epsilon, rel=1e-3)
 
 
 @given(r=norms, r_shared=norms, m=environments, n=st.integers(1, 10**6), scale=st.floats(1, 10))

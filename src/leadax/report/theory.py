@@ -32,7 +32,7 @@ def error_and_bound(lines: Sequence[Mapping[str, Any]]) -> "Figure":
             _environments(axis, sorted({line["m"] for line in lines}))
             axis.set_yscale("log")
             _plain_numbers(axis)
-        figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4, handlelength=3)
+        figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4, handlelength=2.5)
     return figure
 
 
@@ -65,7 +65,15 @@ def _pair(axis: "Axes", lines: list[Mapping[str, Any]], value: str, colour: str,
                           [line["mse_std_over_seeds"] for line in chosen], color=colour, ls="", lw=1)  # fmt: skip
     for m, start in ends[WITHOUT].items():
         if m > 1 and m in ends[WITH]:
-            arrow = {"arrowstyle": "-|>", "color": colour, "alpha": 0.6, "lw": 1, "shrinkA": 3, "shrinkB": 3}
+            arrow = {
+                "arrowstyle": "-|>",
+                "color": colour,
+                "alpha": 0.6,
+                "lw": 1,
+                "shrinkA": 2,
+                "shrinkB": 2,
+                "mutation_scale": 8,
+            }
             axis.annotate("", (m, ends[WITH][m]), (m, start), arrowprops=arrow)
 
 
