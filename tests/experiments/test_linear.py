@@ -25,7 +25,7 @@ def test_every_group_is_learnt():
 
 
 def test_environments_start_from_states_of_their_own():
-    few = data("train", 2, "clean", 0)
+    few = data("train", 2, "paper", 0)
     starts = few.states[:, :, 0].reshape(-1, 8)
     assert np.linalg.matrix_rank(starts) == 8
     assert len(np.unique(starts.round(9), axis=0)) == 16

@@ -101,7 +101,7 @@ def smallest_error(
     low = high / 2
     while enough(low):
         high, low = low, low / 2
-    while high / low > 1 + 1e-6:
+    while high / low > 1 + 1e-5:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
