@@ -1,3 +1,4 @@
+from . import theory as theory
 from .adapting import adapt as adapt
 from .data import Trajectories as Trajectories
 from .data import load as load

@@ -8,12 +8,14 @@ import tyro
 
 from ..errors import LeadaxError
 from .adapt import adapt
+from .bound import bound
 from .compare import compare
 from .console import message
 from .demo import demo
 from .evaluate import evaluate
 from .predict import predict
 from .report import report
+from .reproduce import reproduce
 from .simulate import simulate
 from .train import train
 
@@ -26,6 +28,8 @@ COMMANDS = {
     "predict": predict,
     "compare": compare,
     "report": report,
+    "reproduce": reproduce,
+    "bound": bound,
 }
 
 DESCRIPTION = """Learn the dynamics that many environments share, and what sets each apart, from a few trajectories.

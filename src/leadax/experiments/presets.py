@@ -47,7 +47,7 @@ def omega(alpha: float) -> Callable[[str], Penalty]:
 
 
 # λ and α are those of the code that made the published numbers; the paper's text has other ones. "rk4-38" is what that
-# code calls RK4.
+# code calls RK4. That code has no linear system: its 1/λ was chosen on validation data (docs/theory.md).
 PRESETS: Mapping[str, Settings] = {
     "linear": Settings(Linear, "rk4-38", lambda protocol: Frobenius(), 1e-4),
     "lotka-volterra": Settings(partial(MLP, init_std=0.05), "rk4-38", omega(1e-2), 1 / 5e3),

@@ -24,7 +24,9 @@ def rotation() -> Float[np.ndarray, "8 8"]:
 
 
 def linear(protocol: str = "clean") -> System:
-    """Eight spectra; K = 20 points with Δt = 0.25, over which a decaying direction shrinks to a tenth.
+    """Eight spectra; K = 20 points with Δt = 0.08, over which a decaying direction shrinks to a half.
+
+    The paper does not say which Δt: docs/theory.md says how this one was chosen.
 
     The novel environments have two zero eigenvalues (between the training ones) and none (outside of them).
     """
@@ -32,7 +34,7 @@ def linear(protocol: str = "clean") -> System:
     return System(
         name="linear",
         channels=tuple(f"u{j + 1}" for j in range(DIMENSION)),
-        times=0.25 * np.arange(20),
+        times=0.08 * np.arange(20),
         environments={f"zero={i + 1}": _spectrum([i]) for i in range(DIMENSION)},
         novel={"zero=1,2": _spectrum([0, 1]), "zero=none": _spectrum([])},
         trajectories={"train": 4, "test": 32, "novel": 1, "novel-test": 32},

@@ -1,0 +1,96 @@
+"""Pictures of the theory: errors and bounds over the number of environments."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .style import COLOURS, new_figure, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WITHOUT, WITH = "leads-no-min", "leads"
+
+
+def error_and_bound(lines: Sequence[Mapping[str, Any]]) -> "Figure":
+    """Fig. 1 of the paper: test error on the left, bound on the right; arrows from without the penalty to with it.
+
+    **Arguments**
+
+    - `lines`: with `method`, `m`, `n`, `mse_test`, `mse_std_over_seeds` and `bound`; m = 1 belongs to both methods.
+    """
+    samples = sorted({line["n"] for line in lines})
+    with styled():
+        figure = new_figure(7.2, 3.2)
+        left, right = figure.subplots(1, 2)
+        for colour, n in zip(COLOURS, samples, strict=False):
+            for axis, value in ((left, "mse_test"), (right, "bound")):
+                _pair(axis, [line for line in lines if line["n"] == n], value, colour, n)
+        left.set(title="test error, measured", ylabel="mean squared error")
+        right.set(title="bound on test error − training error (Prop. 5)", ylabel="ε")
+        for axis in (left, right):
+            _environments(axis, sorted({line["m"] for line in lines}))
+            axis.set_yscale("log")
+            _plain_numbers(axis)
+        figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4, handlelength=2.5)
+    return figure
+
+
+def samples_and_bound(m: Sequence[int], n: Sequence[int], bound: Sequence[float | None]) -> "Figure":
+    """Samples that are enough, and the bound from a fixed number of them, over the number of environments."""
+    with styled():
+        figure = new_figure(7.2, 2.8)
+        left, right = figure.subplots(1, 2)
+        for axis, values, colour in ((left, n, COLOURS[0]), (right, bound, COLOURS[1])):
+            shown = [(x, y) for x, y in zip(m, values, strict=True) if y is not None]
+            axis.plot(*zip(*shown, strict=True), color=colour, marker="o", ms=3.5)
+            axis.set_yscale("log")
+            _environments(axis, m)
+        left.set(title="samples that are enough", ylabel="samples per environment, n")
+        right.set(title="bound on test error − training error", ylabel="ε")
+        _plain_numbers(right)
+    return figure
+
+
+def _pair(axis: "Axes", lines: list[Mapping[str, Any]], value: str, colour: str, n: int) -> None:
+    """Both methods for one n, and arrows between them."""
+    ends: dict[str, dict[int, float]] = {}
+    for method, style, name in ((WITHOUT, (0, (4, 2)), "without"), (WITH, "-", "with")):
+        chosen = sorted((line for line in lines if line["method"] == method or line["m"] == 1), key=lambda x: x["m"])
+        ends[method] = {line["m"]: line[value] for line in chosen}
+        axis.plot(*zip(*ends[method].items(), strict=True), color=colour, ls=style, marker="o", ms=3.5, lw=1.4,
+                  label=f"n = {n}, {name} penalty")  # fmt: skip
+        if value == "mse_test" and all(line["mse_std_over_seeds"] is not None for line in chosen):
+            axis.errorbar([line["m"] for line in chosen], [line[value] for line in chosen],
+                          [line["mse_std_over_seeds"] for line in chosen], color=colour, ls="", lw=1)  # fmt: skip
+    for m, start in ends[WITHOUT].items():
+        if m > 1 and m in ends[WITH]:
+            arrow = {
+                "arrowstyle": "-|>",
+                "color": colour,
+                "alpha": 0.6,
+                "lw": 1,
+                "shrinkA": 2,
+                "shrinkB": 2,
+                "mutation_scale": 8,
+            }
+            axis.annotate("", (m, ends[WITH][m]), (m, start), arrowprops=arrow)
+
+
+def _environments(axis: "Axes", m: Sequence[int]) -> None:
+    from matplotlib.ticker import NullLocator
+
+    axis.set_xscale("log", base=2)
+    axis.set_xticks(list(m), [f"{x:g}" for x in m])
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.set_xlabel("environments m")
+
+
+def _plain_numbers(axis: "Axes") -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    low, high = axis.get_ylim()
+    # A picture of less than a decade has too few ticks otherwise.
+    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high > 10 * low else tuple(range(1, 10))))
+    axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.yaxis.set_minor_formatter(NullFormatter())

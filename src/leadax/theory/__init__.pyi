@@ -1,0 +1,17 @@
+from .bound import ErrorBound as ErrorBound
+from .bound import error_bound as error_bound
+from .bound import smallest_error as smallest_error
+from .capacity import HypothesisSpace as HypothesisSpace
+from .capacity import LinearMaps as LinearMaps
+from .capacity import Networks as Networks
+from .decomposition import Decomposition as Decomposition
+from .decomposition import minimal_decomposition as minimal_decomposition
+from .decomposition import observed_decomposition as observed_decomposition
+from .decomposition import relative_distance as relative_distance
+from .measured import Measured as Measured
+from .measured import kappa as kappa
+from .measured import lipschitz as lipschitz
+from .measured import measure as measure
+from .samples import SampleSize as SampleSize
+from .samples import samples as samples
+from .samples import samples_novel as samples_novel

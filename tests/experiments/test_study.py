@@ -1,0 +1,64 @@
+"""A study: runs that are finished are left alone, rows survive their file, and the table says what rows say."""
+
+import numpy as np
+import pytest
+
+from leadax import InputError, RunError
+from leadax.experiments.study import ROWS, Run, carry_out, read_rows, summarise, write_rows
+
+ROW = {"system": "linear", "method": "leads", "m": 2, "n": 40, "protocol": "clean", "steps": 10}
+
+
+def nothing(done: int, total: int, text: str) -> None:
+    pass
+
+
+def test_finished_runs_are_not_done_again(tmp_path):
+    done = []
+
+    def work(name: str):
+        def once(folder):
+            done.append(name)
+            return [{"name": name, "folder": folder.name}]
+
+        return once
+
+    runs = [Run(name, work(name)) for name in ("a", "b")]
+    first = carry_out(runs[:1], tmp_path, nothing)
+    assert carry_out(runs, tmp_path, nothing) == [*first, {"name": "b", "folder": "b"}]
+    assert done == ["a", "b"]
+    (tmp_path / "a" / ROWS).write_text("[{")
+    with pytest.raises(RunError, match="is damaged: remove that folder"):
+        carry_out(runs, tmp_path, nothing)
+
+
+def test_a_run_that_fails_is_done_again(tmp_path):
+    def fail(folder):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        carry_out([Run("a", fail)], tmp_path, nothing)
+    assert carry_out([Run("a", lambda folder: [{"x": 1}])], tmp_path, nothing) == [{"x": 1}]
+
+
+def test_rows_survive_their_file(tmp_path):
+    rows = [{**ROW, "mse_test": 0.125, "environment": "zero=1"}, {**ROW, "mse_test": 1e-9, "distance": 0.5}]
+    write_rows(rows, tmp_path / "linear.csv")
+    assert read_rows(tmp_path / "linear.csv") == rows
+    with pytest.raises(InputError, match="does not exist: `leadax reproduce other` makes it"):
+        read_rows(tmp_path / "other.csv")
+
+
+def test_spreads_are_those_of_all_trajectories():
+    errors = np.random.default_rng(0).gamma(2.0, size=(3, 8, 5000))  # seed, environment, trajectory
+    rows = [
+        {**ROW, "seed": s, "mse_train": 0.5, "mse_test": e.mean(), "std_over_trajectories": e.std(ddof=1)}
+        for s in range(3)
+        for e in errors[s]
+    ]
+    (line,) = summarise(rows)
+    assert line["mse_test"] == pytest.approx(errors.mean())
+    assert line["mse_std_over_seeds"] == pytest.approx(errors.mean(axis=(1, 2)).std(ddof=1))
+    assert line["mse_std_over_trajectories"] == pytest.approx(errors.reshape(3, -1).std(axis=1).mean(), rel=1e-3)
+    assert line["seeds"] == 3
+    assert summarise(rows[:8])[0]["mse_std_over_seeds"] is None
