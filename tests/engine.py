@@ -147,19 +147,23 @@ RANDOM_STATE = fitting._Job._random_state
 
 
 @contextmanager
-def compiled_once():
-    """Inside, calls of `fit` that would compile the same program share it, and first weights are drawn by NumPy."""
+def compiled_once(first_state=None):
+    """Inside, calls of `fit` that would compile the same program share it, and first weights are drawn by NumPy.
+
+    - `first_state`: what draws them instead; `RANDOM_STATE` where a method must start as it does.
+    """
     method = lambda method: json.dumps(describe_method(method))
     recipe = lambda recipe, *more: (
         method(recipe.method),
-        (recipe.optimiser, recipe.sampling, recipe.batch_size, recipe.trainable, tuple(recipe.error_scale)),
+        (recipe.optimiser, recipe.sampling, recipe.batch_size, tuple(recipe.error_scale)),
+        (recipe.trainable, recipe.meta),
         *more,
     )
-    rate = lambda schedule: (schedule.learning_rate, schedule.steps if schedule.decay == "cosine" else None)
+    rate = lambda schedule, steps: (schedule.learning_rate, steps if schedule.decay == "cosine" else None)
     state = lambda job, key, seeds: recipe(
-        job.recipe, job.train.fingerprint, str(jr.key_data(key)), seeds, jnp.dtype(job.dtype)
+        job.stages[0].recipe, job.train.fingerprint, str(jr.key_data(key)), seeds, jnp.dtype(job.dtype)
     )
-    drawn = _remember(_drawn_state, state)
+    drawn = _remember(first_state or _drawn_state, state)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fitting.Schedule, "adam", _remember(fitting.Schedule.adam, rate))
         patch.setattr(fitting, "advance_program", _remember(fitting.advance_program, recipe))
