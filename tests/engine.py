@@ -75,6 +75,11 @@ def random_like(shapes, seed=0, size: float = 0.4):
     return jax.tree.map(lambda a: (size * rng.standard_normal(a.shape)).astype(a.dtype), shapes)
 
 
+def drawn(build):
+    """What `build` would make of a key, as JAX arrays of numbers from NumPy."""
+    return jax.tree.map(jnp.asarray, random_like(jax.eval_shape(build, jr.key(0))))
+
+
 def random_parts(method, environments: int, seed: int = 0, state_shape=(2,)):
     return random_like(jax.eval_shape(lambda key: method.init(state_shape, environments, key=key), jr.key(0)), seed)
 

@@ -52,22 +52,18 @@ def adapt(
     from .. import adapting
 
     model = open_model(run)
-    if scheme == "shared-only":
-        learn = lambda **unused: adapting.adapt(model, novel, key=jr.key(seed), scheme=scheme)
-        out.mkdir(parents=True, exist_ok=True)
-    else:
-        learn = partial(
-            adapting.adapt,
-            model,
-            novel,
-            key=jr.key(seed),
-            scheme=scheme,
-            steps=steps,
-            learning_rate=learning_rate,
-            decay=decay,
-            look_every=look_every,
-            checkpoint_every=checkpoint_every,
-        )
+    learn = partial(
+        adapting.adapt,
+        model,
+        novel,
+        key=jr.key(seed),
+        scheme=scheme,
+        steps=steps,
+        learning_rate=learning_rate,
+        decay=decay,
+        look_every=look_every,
+        checkpoint_every=checkpoint_every,
+    )
     document = recorded(learn, novel, testing, out, title=scheme)
     document |= {"scheme": scheme, "at": _errors_at(chosen, out) if testing is not None else {}}
     lines = [f"{out}: {scheme}, {document['steps']} steps, environments {', '.join(novel.environments)}"]
