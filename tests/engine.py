@@ -13,7 +13,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from leadax import fitting
+from leadax import evaluation, fitting
 from leadax.data import Trajectories
 from leadax.describe import describe_method
 from leadax.methods import Leads
@@ -172,7 +172,9 @@ def compiled_once(first_state=None):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fitting.Schedule, "adam", _remember(fitting.Schedule.adam, rate))
         patch.setattr(fitting, "advance_program", _remember(fitting.advance_program, recipe))
-        patch.setattr(fitting, "error_program", _remember(fitting.error_program, method))
+        errors = _remember(fitting.error_program, method)
+        patch.setattr(fitting, "error_program", errors)
+        patch.setattr(evaluation, "error_program", errors)
         patch.setattr(fitting._Job, "_random_state", lambda *given: jax.tree.map(jnp.array, drawn(*given)))
         yield
 

@@ -132,7 +132,9 @@ def test_settings_that_make_no_sense():
 # Changes of units are no part of what learns
 
 
-@pytest.mark.parametrize("method", [Coda(), Gbml(), FtNode(rank=2), FtRnn(rank=2, width=2)], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize(
+    "method", [Coda(), Gbml(), FtNode(rank=2), FtRnn(rank=2, width=2)], ids=lambda m: type(m).__name__
+)
 def test_units_have_no_slope(method):
     """Neither in what is shared nor in what is specific."""
     settings = {"scales": SCALES} if isinstance(method, FtRnn) else {"net": scaled(Linear, SCALES)}

@@ -80,13 +80,30 @@ def test_in_the_first_phase_gbml_is_one_for_all(whole, tmp_path, monkeypatch):
     assert same_bits(list(saved(tmp_path, BOUNDARY, "shared").values()), jax.tree.leaves(alone.parts.shared))
 
 
-def test_shares_too_small_for_a_step():
-    """One step cannot be divided: it belongs to one of the phases."""
-    for share, half in ((0.1, "specific"), (0.9, "shared")):
-        method = Gbml(net=Linear, solver="euler", first_share=share)
-        start, end = (train(method=method, steps=1, learning_rate=rate).parts for rate in (1e-30, 0.1))
-        for name in ("shared", "specific"):
-            assert same_bits(getattr(start, name), getattr(end, name)) == (name != half)
+class Caught(Exception):
+    """Carries a job out of `fit`."""
+
+
+def caught(job, *given):
+    raise Caught(job, *given)
+
+
+@pytest.mark.parametrize(
+    ("share", "steps", "stages"),
+    [
+        (0.5, 7, [(4, ("shared",)), (7, ("specific",))]),
+        (0.1, 1, [(1, ("specific",))]),
+        (0.9, 1, [(1, ("shared",))]),
+        (0.3, 1000, [(300, ("shared",)), (1000, ("specific",))]),
+    ],
+    ids=str,
+)
+def test_shares_of_the_steps(share, steps, stages, monkeypatch):
+    """A step cannot be divided, and a phase without a step is left out."""
+    monkeypatch.setattr(fitting._Job, "first_state", caught)
+    with pytest.raises(Caught) as carrier:
+        train(method=Gbml(net=Linear, solver="euler", first_share=share), steps=steps)
+    assert [(stage.end, stage.recipe.trainable) for stage in carrier.value.args[0].stages] == stages
 
 
 # In the second phase one step is much too long, and lets the next ones overflow.
@@ -94,9 +111,9 @@ JUMP = optax.GradientTransformation(
     lambda params: jnp.zeros((), jnp.int32),
     lambda gradient, step, params: (
         jax.tree.map(
-            lambda g: -0.01 * g
-            if jax.tree.leaves(gradient.shared)
-            else jnp.where(step == 2, -1e5 * jnp.sign(g), -0.01 * g),
+            lambda g: (
+                -0.01 * g if jax.tree.leaves(gradient.shared) else jnp.where(step == 1, -1e5 * jnp.sign(g), -0.01 * g)
+            ),
             gradient,
         ),
         step + 1,
@@ -104,15 +121,7 @@ JUMP = optax.GradientTransformation(
 )
 
 
-class Caught(Exception):
-    """Carries a job out of `fit`."""
-
-
-def caught(job, state, folder):
-    raise Caught(job, state)
-
-
-@pytest.mark.parametrize("good", [6, 8, 9], ids=["before", "at", "after"])
+@pytest.mark.parametrize("good", [7, 8, 9], ids=["before", "at", "after"])
 def test_going_back_across_the_boundary(good, monkeypatch):
     monkeypatch.setattr(fitting, "RETRIES", 1000)
     settings = {"optimiser": JUMP, "sampling": ScheduledSampling(0.0), "checkpoint_every": good}
@@ -125,7 +134,7 @@ def test_going_back_across_the_boundary(good, monkeypatch):
     monkeypatch.setattr(fitting._Job, "run", caught)
     with pytest.raises(Caught) as carrier:
         train(**settings)
-    job, state = carrier.value.args
+    job, state, _ = carrier.value.args
     scale = jnp.asarray([0.5 ** len(warned)], jnp.float32)
     state, _ = job.advance[0](state, job.batch, min(good, BOUNDARY))
     if good < BOUNDARY:

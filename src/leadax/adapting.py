@@ -97,7 +97,7 @@ def _alone(model: Model, data: Trajectories, test: Trajectories | None, run: str
         with folder.locked():
             folder.agree({**asked, "train": data.fingerprint, "test": test.fingerprint if test is not None else None})
     neutral = lambda known: repeated(model.method.neutral(known), len(data.environments))
-    specific = jax.vmap(neutral)(model.parts.specific)
+    specific = jax.vmap(neutral, axis_size=model.seeds)(model.parts.specific)
     about = {**model.about, "steps": 0, "looks": []}
     return dataclasses.replace(
         model, parts=Parts(model.parts.shared, specific), environments=data.environments, about=about
