@@ -172,5 +172,6 @@ def test_the_folder_of_another_start_is_refused(tmp_path):
             learn(other, run=folder, scheme=scheme)
         with pytest.raises(InputError, match="holds another run"):
             learn(model, run=folder, scheme="shared-only" if scheme == "specific" else "specific")
+        other_data = Trajectories.from_arrays(NOVEL.times, 2 * NOVEL.states, environments=NOVEL.environments)
         with pytest.raises(InputError, match="holds another run: its `train` is"):
-            learn(model, NOVEL.select("new"), run=folder, scheme=scheme)
+            learn(model, other_data, run=folder, scheme=scheme)

@@ -135,14 +135,14 @@ def test_going_back_across_the_boundary(good, monkeypatch):
     with pytest.raises(Caught) as carrier:
         train(**settings)
     job, state, _ = carrier.value.args
-    scale = jnp.asarray([0.5 ** len(warned)], jnp.float32)
+    scale = lambda: jnp.asarray([0.5 ** len(warned)], jnp.float32)  # each is donated to a call
     state, _ = job.advance[0](state, job.batch, min(good, BOUNDARY))
     if good < BOUNDARY:
-        state, _ = job.advance[0](state._replace(rate_scale=scale), job.batch, BOUNDARY - good)
+        state, _ = job.advance[0](state._replace(rate_scale=scale()), job.batch, BOUNDARY - good)
     state = jax.vmap(partial(next_phase, job.stages[1].recipe))(state)
     if good > BOUNDARY:
         state, _ = job.advance[1](state, job.batch, good - BOUNDARY)
-    state, _ = job.advance[1](state._replace(rate_scale=scale), job.batch, 20 - max(good, BOUNDARY))
+    state, _ = job.advance[1](state._replace(rate_scale=scale()), job.batch, 20 - max(good, BOUNDARY))
     assert same_bits(state.parts, model.parts)
 
 
