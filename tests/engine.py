@@ -13,7 +13,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from leadax import fitting
+from leadax import evaluation, fitting
 from leadax.data import Trajectories
 from leadax.describe import describe_method
 from leadax.methods import Leads
@@ -73,6 +73,11 @@ def random_like(shapes, seed=0, size: float = 0.4):
     """Arrays of these shapes and types, drawn by NumPy: `init` compiles for seconds, and makes the last layer small."""
     rng = np.random.default_rng(seed)
     return jax.tree.map(lambda a: (size * rng.standard_normal(a.shape)).astype(a.dtype), shapes)
+
+
+def drawn(build):
+    """What `build` would make of a key, as JAX arrays of numbers from NumPy."""
+    return jax.tree.map(jnp.asarray, random_like(jax.eval_shape(build, jr.key(0))))
 
 
 def random_parts(method, environments: int, seed: int = 0, state_shape=(2,)):
@@ -147,23 +152,29 @@ RANDOM_STATE = fitting._Job._random_state
 
 
 @contextmanager
-def compiled_once():
-    """Inside, calls of `fit` that would compile the same program share it, and first weights are drawn by NumPy."""
+def compiled_once(first_state=None):
+    """Inside, calls of `fit` that would compile the same program share it, and first weights are drawn by NumPy.
+
+    - `first_state`: what draws them instead; `RANDOM_STATE` where a method must start as it does.
+    """
     method = lambda method: json.dumps(describe_method(method))
     recipe = lambda recipe, *more: (
         method(recipe.method),
-        (recipe.optimiser, recipe.sampling, recipe.batch_size, recipe.trainable, tuple(recipe.error_scale)),
+        (recipe.optimiser, recipe.sampling, recipe.batch_size, tuple(recipe.error_scale)),
+        (recipe.trainable, recipe.meta),
         *more,
     )
-    rate = lambda schedule: (schedule.learning_rate, schedule.steps if schedule.decay == "cosine" else None)
+    rate = lambda schedule, steps: (schedule.learning_rate, steps if schedule.decay == "cosine" else None)
     state = lambda job, key, seeds: recipe(
-        job.recipe, job.train.fingerprint, str(jr.key_data(key)), seeds, jnp.dtype(job.dtype)
+        job.stages[0].recipe, job.train.fingerprint, str(jr.key_data(key)), seeds, jnp.dtype(job.dtype)
     )
-    drawn = _remember(_drawn_state, state)
+    drawn = _remember(first_state or _drawn_state, state)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fitting.Schedule, "adam", _remember(fitting.Schedule.adam, rate))
         patch.setattr(fitting, "advance_program", _remember(fitting.advance_program, recipe))
-        patch.setattr(fitting, "error_program", _remember(fitting.error_program, method))
+        errors = _remember(fitting.error_program, method)
+        patch.setattr(fitting, "error_program", errors)
+        patch.setattr(evaluation, "error_program", errors)
         patch.setattr(fitting._Job, "_random_state", lambda *given: jax.tree.map(jnp.array, drawn(*given)))
         yield
 

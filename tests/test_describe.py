@@ -14,7 +14,7 @@ from tests.engine import LEADS, decays, tiny
 from leadax.describe import describe_method, method_from, scaled
 from leadax.errors import InputError
 from leadax.experiments import settings_for
-from leadax.methods import METHODS, Leads
+from leadax.methods import METHODS, ContextPenalty, Leads
 from leadax.nets import FNO, MLP, NETS, ConvNet, Linear, Scaled, measure
 from leadax.penalty import EmpiricalNorm, Frobenius, Omega, SpectralNorm
 
@@ -36,10 +36,13 @@ def structure(net, state_shape=(2,)):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_methods(name):
-    method = METHODS[name](net=tiny, solver="rk4-38", substeps=3, penalty=LEADS.penalty)
+    penalty = ContextPenalty(0.1, 0.2, 0.3) if name == "coda" else LEADS.penalty
+    own = {"coda": {"dimension": 5}, "maml": {"inner_steps": 3, "first_share": 0.3}, "ft-rnn": {"width": 5, "rank": 4}}
+    method = METHODS[name](net=tiny, solver="rk4-38", substeps=3, penalty=penalty, **own.get(name, {}))
     found = again(method)
     assert type(found) is type(method)
-    assert (found.solver, found.substeps, found.penalty) == ("rk4-38", 3, LEADS.penalty)
+    assert (found.solver, found.substeps, found.penalty) == ("rk4-38", 3, penalty)
+    assert all(getattr(found, setting) == value for setting, value in own.get(name, {}).items())
     assert found.penalty_weight == method.penalty_weight
     assert describe_method(found) == describe_method(method)
 

@@ -79,13 +79,14 @@ def test_float32_even_where_float64_is_on(fitted):
 
 def test_settings_reach_the_recipe():
     job, _ = job_of(batch_size=1, trainable=("specific",), sampling=ScheduledSampling(0.5), protocol="paper")
-    recipe = job.recipe
+    ((end, recipe),) = job.stages
+    assert end == 23
     assert (recipe.batch_size, recipe.trainable, recipe.sampling) == (1, ("specific",), ScheduledSampling(0.5))
     assert recipe.method == LINEAR
     np.testing.assert_allclose(recipe.error_scale, DATA.states.reshape(-1, 2).std(axis=0))
     fields = Trajectories.from_arrays(range(3), np.ones((1, 1, 3, 12, 12, 1)), attributes={"system": "navier-stokes"})
     for asked, batch_size in ((None, 2), (5, 5)):
-        assert job_of(data=fields, batch_size=asked)[0].recipe.batch_size == batch_size
+        assert job_of(data=fields, batch_size=asked)[0].stages[0].recipe.batch_size == batch_size
 
 
 def test_looks(fitted):
@@ -151,7 +152,7 @@ def test_start(fitted):
 
 
 def test_learning_rate_decays_like_a_cosine():
-    optimiser = Schedule(steps=10, learning_rate=0.1).adam()
+    optimiser = Schedule(steps=30, learning_rate=0.1).adam(10)
     state, rates = optimiser.init(jnp.zeros(())), []
     with jax.numpy_dtype_promotion("standard"):
         for _ in range(11):
@@ -240,9 +241,9 @@ def test_retries_go_back_and_halve_the_rate():
     assert [look["step"] for look in model.about["looks"]] == [5, 10, 15, 20, 23]
 
     job, state = job_of(**JUMPING)
-    state, _ = job.advance(state, job.batch, 8)
+    state, _ = job.advance[0](state, job.batch, 8)
     slower = jnp.asarray([0.5 ** len(warned)], jnp.float32)
-    state, _ = job.advance(state._replace(rate_scale=slower), job.batch, 15)
+    state, _ = job.advance[0](state._replace(rate_scale=slower), job.batch, 15)
     assert same_bits(state.parts, model.parts)
 
 

@@ -1,14 +1,17 @@
 """`adapt`: a novel environment from as little as one trajectory. It is `fit` with what is shared held fixed."""
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
 from ._types import PRNGKey
+from .arrays import fingerprint
+from .checkpoint import RunFolder
 from .data import Trajectories
-from .describe import rescaled
+from .describe import describe_method, rescaled
 from .errors import InputError, lookup
 from .experiments import settings_for
 from .fitting import fit
@@ -32,6 +35,9 @@ def adapt(
       with the nets of the model, to compare with;
     - `steps`, and further `options`: as in `fit` (`test`, `learning_rate`, `run`, …).
 
+    In several environments at once each learns for itself, but for one thing: the error is a mean over environments and
+    Ω a sum, so that Ω weighs more the more there are. (Adam does not ask how large the gradients are.)
+
     What is specific, and where it starts: a new g_e for LEADS; δ = 0 for GBML and MAML; the context ξ = 0 for CoDA; the
     mean of the known codes for FT-NODE and FT-RNN. One-For-All has nothing specific, One-Per-Env nothing shared.
 
@@ -54,27 +60,44 @@ def adapt(
     settings = dataclasses.replace(settings_for(data), batch_size=None)
     if "error_scale" in model.about:
         settings = dataclasses.replace(settings, error_scale=np.asarray(model.about["error_scale"]))
-    common = {"key": key, "steps": steps, "protocol": model.about.get("protocol", "clean"), "settings": settings}
+    common = {
+        "key": key,
+        "steps": steps,
+        "seeds": model.seeds,
+        "protocol": model.about.get("protocol", "clean"),
+        "settings": settings,
+        "dtype": jax.tree.leaves(model.parts)[0].dtype,  # in another type, what is shared would not be the same
+    }
     if scheme == "scratch":
         net = rescaled(model.method.net, settings.scales)
         method = OnePerEnv(net=net, solver=model.method.solver, substeps=model.method.substeps)
-        return fit(method, data, **common, seeds=model.seeds, **options)
+        return fit(method, data, **common, **options)
+    if not jax.tree.leaves(model.parts.shared):
+        raise InputError(
+            f"{type(model.method).__name__} shares nothing between environments: a novel one can only be learnt from "
+            "scratch, use the scheme `scratch`"
+        )
     if not jax.tree.leaves(model.parts.specific) and scheme == "specific":
         raise InputError(
             f"{type(model.method).__name__} has nothing specific that could learn: use the scheme `shared-only`, "
             "or a model of another method"
         )
     if scheme == "shared-only":
-        return _alone(model, data)
+        return _alone(model, data, options.get("test"), options.get("run"))
     keys = jax.random.split(jax.random.fold_in(key, 1), model.seeds)
     novel = lambda known, key: model.method.novel(model.state_shape, known, len(data.environments), key=key)
     start = Parts(model.parts.shared, jax.vmap(novel)(model.parts.specific, keys))
-    return fit(model.method, data, **common, seeds=model.seeds, start=start, trainable=("specific",), **options)
+    return fit(model.method, data, **common, start=start, trainable=("specific",), **options)
 
 
-def _alone(model: Model, data: Trajectories) -> Model:
+def _alone(model: Model, data: Trajectories, test: Trajectories | None, run: str | Path | None) -> Model:
+    if run is not None:
+        folder = RunFolder(run)
+        asked = {"scheme": "shared-only", "method": describe_method(model.method), "start": fingerprint(model.parts)}
+        with folder.locked():
+            folder.agree({**asked, "train": data.fingerprint, "test": test.fingerprint if test is not None else None})
     neutral = lambda known: repeated(model.method.neutral(known), len(data.environments))
-    specific = jax.vmap(neutral)(model.parts.specific)
+    specific = jax.vmap(neutral, axis_size=model.seeds)(model.parts.specific)
     about = {**model.about, "steps": 0, "looks": []}
     return dataclasses.replace(
         model, parts=Parts(model.parts.shared, specific), environments=data.environments, about=about

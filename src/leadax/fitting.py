@@ -144,6 +144,8 @@ def fit(
         raise InputError(f"`on_divergence` must be `stop` or `retry`, got `{on_divergence}`")
     if match != "trajectories":
         lookup("way to match derivatives", match, ESTIMATES)
+        if not method.has_field:
+            raise InputError(f"{type(method).__name__} has no vector field that could match derivatives")
     settings = settings or settings_for(train)
     method = complete(method, settings, protocol).sized(train.state_shape, len(train.environments))
     phases = method.phases if trainable is None else (Phase(1.0, trainable),)

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,7 @@ from ._types import PRNGKey
 from .data.batch import Batch
 from .errors import InputError
 from .methods import Method, Observed, Parts
-from .nets import Net, Scaled
+from .nets import Scaled
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def init_carry(method: Method, parts: Parts, key: PRNGKey, environments: int) ->
     return jax.vmap(one)(parts.specific, keys)
 
 
-def _in_its_own_units(net: Net, points: Array) -> tuple[Net, Array]:
+def _in_its_own_units(net: Any, points: Array) -> tuple[Any, Array]:
     """Ω of a scaled net is that of the net inside, which sees standardised states: it must not depend on units."""
     if not isinstance(net, Scaled):
         return net, points

@@ -170,15 +170,15 @@ def _drawn(recipe: Recipe, batch: Batch, key: PRNGKey) -> Batch:
 
 
 def _halves(batch: Batch, key: PRNGKey) -> tuple[Batch, Batch]:
-    """The trajectories of each environment in two random halves; twice the same if there is only one."""
-    count = batch.times.shape[1]
-    if count == 1:
-        return batch, batch
-    first = jax.random.permutation(key, jnp.arange(count) < (count + 1) // 2)
+    """The trajectories of each environment in two random halves; twice the same where there is only one."""
+    real = batch.complete[:, :, 0]
+    place = jnp.argsort(jnp.argsort(jnp.where(real, jax.random.uniform(key, real.shape), 1.0), axis=1), axis=1)
+    count = jnp.sum(real, axis=1, keepdims=True, dtype=place.dtype)
+    middle = (count + 1) // 2
     only = lambda chosen: batch._replace(
-        observed=batch.observed & chosen.reshape(1, count, *(1,) * (batch.observed.ndim - 2))
+        observed=batch.observed & chosen.reshape(*chosen.shape, *(1,) * (batch.observed.ndim - 2))
     )
-    return only(first), only(~first)
+    return only(place < middle), only((place >= middle) | (count == 1))
 
 
 def _divide(recipe: Recipe, parts: Parts) -> tuple[Parts, Parts]:

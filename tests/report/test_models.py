@@ -3,6 +3,7 @@
 import dataclasses
 import re
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
 from functools import partial
 
 import jax
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import leadax as lx
+from leadax.methods import FtRnn
 from leadax.report import model_figures, model_page
 from leadax.report.curves import error_at_times
 from leadax.report.style import COLOURS
@@ -19,7 +21,7 @@ from leadax.report.style import COLOURS
 RNG = np.random.default_rng(0)
 
 
-def untrained(method: type[lx.Method], data: lx.Trajectories, seeds: int = 1, looks: int = 0) -> lx.Model:
+def untrained(method: Callable[..., lx.Method], data: lx.Trajectories, seeds: int = 1, looks: int = 0) -> lx.Model:
     # One layer each, weights from NumPy, and no step divided: what takes time here is to compile.
     built = method(net=partial(lx.ConvNet, depth=1) if data.space else lx.Linear, solver="euler")
     init = lambda key: built.init(data.state_shape, len(data.environments), key=key)
@@ -223,3 +225,19 @@ def test_a_model_that_only_diverged_can_be_drawn(data):
     text = model_page({"broken": broken}, {"broken": evaluation_of(np.nan, data)}, data, "title").html()
     assert "<strong>" not in text
     assert text.count("<svg") >= 3
+
+
+def test_the_decomposition_is_of_a_method_that_has_one():
+    """LEADS if it is there, else the best of those with a field; none for a recurrent net alone."""
+    data = regular()
+    fields, recurrent = untrained(lx.OneForAll, data), untrained(partial(FtRnn, width=2, rank=1), data)
+    models = {"rnn": recurrent, "worse": fields, "better": fields, "lost": fields, "LEADS": untrained(lx.Leads, data)}
+    errors = {"rnn": 1.0, "worse": 3.0, "better": 2.0, "lost": np.nan, "LEADS": 4.0}
+    for names, shown in (
+        (["rnn"], []),
+        (["rnn", "lost", "worse", "better"], ["better"]),
+        (["better", "rnn", "LEADS"], ["LEADS"]),
+    ):
+        evaluations = {name: evaluation_of(errors[name], data) for name in names}
+        captions = model_figures({name: models[name] for name in names}, data, evaluations)
+        assert [caption.split()[1] for caption in captions if caption.startswith("What ")] == shown

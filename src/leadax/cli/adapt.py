@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from .console import Json, check_seed, message, result
+from .console import Json, check_seed, message, result, shown
 from .options import DataFile, RunPath, open_model
 from .runtime import prepare
 from .train import RunFolderOption, recorded
@@ -52,31 +52,28 @@ def adapt(
     from .. import adapting
 
     model = open_model(run)
-    if scheme == "shared-only":
-        learn = lambda **unused: adapting.adapt(model, novel, key=jr.key(seed), scheme=scheme)
-        out.mkdir(parents=True, exist_ok=True)
-    else:
-        learn = partial(
-            adapting.adapt,
-            model,
-            novel,
-            key=jr.key(seed),
-            scheme=scheme,
-            steps=steps,
-            learning_rate=learning_rate,
-            decay=decay,
-            look_every=look_every,
-            checkpoint_every=checkpoint_every,
-        )
+    learn = partial(
+        adapting.adapt,
+        model,
+        novel,
+        key=jr.key(seed),
+        scheme=scheme,
+        steps=steps,
+        learning_rate=learning_rate,
+        decay=decay,
+        look_every=look_every,
+        checkpoint_every=checkpoint_every,
+    )
     document = recorded(learn, novel, testing, out, title=scheme)
     document |= {"scheme": scheme, "at": _errors_at(chosen, out) if testing is not None else {}}
     lines = [f"{out}: {scheme}, {document['steps']} steps, environments {', '.join(novel.environments)}"]
-    lines += [f"mean squared error {document['mse']:.3e} on the data"]
+    lines += [f"mean squared error {shown(document['mse'])} on the data"]
     lines += [
-        f"mean squared error {value:.3e} on the test data after {step} steps" for step, value in document["at"].items()
+        f"mean squared error {shown(value)} on the test data after {step} steps"
+        for step, value in document["at"].items()
     ]
     if testing is not None:
-        lines += [f"mean squared error {document['test']['last']:.3e} on the test data at the end"]
+        lines += [f"mean squared error {shown(document['test']['last'])} on the test data at the end"]
     result(document, "\n".join(lines), as_json=json)
     message(f"forecast with: leadax predict {out} DATA --out FILE")
 

@@ -1,5 +1,6 @@
 """`leadax compare`."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def compare(
     """
     from ..data import load
 
-    names, testing = _names(methods), load(test)
+    names, testing = _names(methods, training), load(test)
     rows = compare_methods(names, load(data), testing, out, training)
     from ..comparison import verdict
     from ..evaluation import evaluate
@@ -50,7 +51,9 @@ def compare_methods(
     """One row for each method, in the order of their errors."""
     rows = []
     for name in names:
-        done = train_run(name, training, testing, out / name, options)
+        # Ω is that of LEADS: for the others there is nothing to weigh.
+        own = options if name == "leads" or "leads" not in names else options.without_penalty()
+        done = train_run(name, training, testing, out / name, own)
         rows.append(
             {
                 "method": name,
@@ -62,7 +65,7 @@ def compare_methods(
                 **{key: done[key] for key in ("steps", "seconds", "seeds", "parameters")},
             }
         )
-    return sorted(rows, key=lambda row: row["mse"])
+    return sorted(rows, key=lambda row: math.inf if row["mse"] is None else row["mse"])
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -73,17 +76,18 @@ def table(rows: list[dict[str, Any]]) -> str:
     ]
     for row in rows:
         lines.append(
-            f"{row['method']:14} {row['mse']:10.2e} {number(row['mse_std_over_seeds']):>9} "
-            f"{number(row['mse_std_over_trajectories']):>9} {row['mse_train']:9.2e} {row['parameters']:11d} "
+            f"{row['method']:14} {number(row['mse']):>10} {number(row['mse_std_over_seeds']):>9} "
+            f"{number(row['mse_std_over_trajectories']):>9} {number(row['mse_train']):>9} {row['parameters']:11d} "
             f"{row['seconds']:8.0f}"
         )
     return "\n".join(lines)
 
 
-def _names(text: str | None) -> list[str]:
+def _names(text: str | None, training: Training) -> list[str]:
     from ..methods import METHODS
 
-    names = list(METHODS) if text is None else [name.strip() for name in text.split(",")]
+    all_names = [name for name in METHODS if training.match == "trajectories" or METHODS[name]().has_field]
+    names = all_names if text is None else [name.strip() for name in text.split(",")]
     for name in names:
         lookup("method", name, METHODS)
     return names

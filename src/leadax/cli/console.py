@@ -17,6 +17,15 @@ Overwrite: TypeAlias = Annotated[bool, tyro.conf.arg(help="Replace the output if
 Progress: TypeAlias = Callable[..., None]
 
 
+def shown(value: float | None) -> str:
+    """An error for people; None stands for one that is not finite, which JSON cannot say.
+
+    >>> shown(0.00123), shown(None)
+    ('1.230e-03', 'not finite')
+    """
+    return "not finite" if value is None else f"{value:.3e}"
+
+
 def check_seed(seed: int) -> None:
     """A seed is a number that fits into 32 bits without sign."""
     if not 0 <= seed < 2**32:

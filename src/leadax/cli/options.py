@@ -36,7 +36,7 @@ class Training:
     substeps: int = 1
     """Solver steps per observed interval."""
     penalty_weight: float | None = None
-    """1/λ, the weight of Ω; chosen from the data by default."""
+    """1/λ, the weight of the Ω of leads; chosen from the data by default."""
     lipschitz_weight: float | None = None
     """α, the weight of the Lipschitz part within Ω."""
     learning_rate: float = 1e-3
@@ -73,6 +73,9 @@ class Training:
                 f"`--penalty-weight` (1/λ) must be positive, got {self.penalty_weight:g}: "
                 "for no penalty use `--method leads-no-min`"
             )
+        for option in ("penalty_weight", "lipschitz_weight"):
+            if getattr(self, option) is not None and method != "leads":
+                raise InputError(f"`--{option.replace('_', '-')}` weighs the Ω of leads: it means nothing for {method}")
         protocol = self.protocol or data.attributes.get("protocol", "clean")
         settings = settings_for(data, self.net)
         chosen = {"solver": self.solver, "substeps": self.substeps, **self._penalty(settings, protocol)}
@@ -96,6 +99,10 @@ class Training:
             "settings": settings,
             **{name: getattr(self, name) for name in same},
         }
+
+    def without_penalty(self) -> "Training":
+        """The same for a method without Ω."""
+        return dataclasses.replace(self, penalty_weight=None, lipschitz_weight=None)
 
     def _penalty(self, settings: Any, protocol: str) -> dict[str, Any]:
         from ..penalty import Omega

@@ -1,5 +1,6 @@
 """`leadax train`."""
 
+import math
 import time
 from collections.abc import Callable
 from functools import partial
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from .console import Json, message, result, training_bar
+from .console import Json, message, result, shown, training_bar
 from .options import DataFile, Training
 from .runtime import prepare, stoppable
 
@@ -40,10 +41,10 @@ def train(
     testing = load(test) if test else None
     document = train_run(method, load(data), testing, out, training)
     text = [f"{out}: {method}, {document['steps']} steps, {document['parameters']} parameters per seed"]
-    text += [f"mean squared error {document['mse']:.3e} on the training data"]
+    text += [f"mean squared error {shown(document['mse'])} on the training data"]
     if testing is not None:
-        text += [f"mean squared error {document['test']['last']:.3e} on the test data (minimum on the way "
-                 f"{document['test']['minimum']:.3e})"]  # fmt: skip
+        text += [f"mean squared error {shown(document['test']['last'])} on the test data (minimum on the way "
+                 f"{shown(document['test']['minimum'])})"]  # fmt: skip
     result(document, "\n".join(text), as_json=json)
 
 
@@ -91,9 +92,9 @@ def _document(
         seen = np.array([look["test"] for look in looks] or [last.mse_per_seed])
         document["test"] = {
             **last.to_json(),
-            "last": last.mse,
-            "minimum": float(seen.min(axis=0).mean()),
-            "minimum_per_seed": seen.min(axis=0).tolist(),
+            "last": _number(last.mse),
+            "minimum": _number(float(seen.min(axis=0).mean())),
+            "minimum_per_seed": [_number(float(value)) for value in seen.min(axis=0)],
             "mse_std_over_seeds": _number(last.std_over_seeds),
             "mse_std_over_trajectories": _number(last.std_over_trajectories),
         }
@@ -108,4 +109,4 @@ def _document(
 
 
 def _number(value: float) -> float | None:
-    return value if value == value else None  # NaN is not JSON
+    return value if math.isfinite(value) else None  # NaN and infinity are not JSON

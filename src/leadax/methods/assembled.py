@@ -2,11 +2,11 @@
 
 import abc
 from dataclasses import dataclass
+from typing import Any
 
 from jaxtyping import Array, PyTree
 
 from .._types import VectorField
-from ..nets import Net
 from .base import Method, Observed
 
 
@@ -27,5 +27,5 @@ class Assembled(Method):
         """Integrate the environment's field."""
         return self.integrate(self.assemble(shared, specific), asked)
 
-    def penalised(self, shared: PyTree, specific: PyTree) -> Net | None:
+    def penalised(self, shared: PyTree, specific: PyTree) -> Any:
         """Nothing."""

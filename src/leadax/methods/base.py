@@ -3,7 +3,7 @@
 import abc
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import equinox as eqx
 import jax
@@ -11,7 +11,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PyTree
 
 from .._types import PRNGKey, VectorField
-from ..errors import InputError
 from ..nets import Net, Scaled
 from ..penalty import Penalty
 from ..rollout import rollout
@@ -67,6 +66,9 @@ class Method(abc.ABC):
     penalty: Penalty | None = None
     penalty_weight: float | None = None
 
+    has_field: ClassVar[bool] = True
+    """Whether there is an f and a g_e at all: a recurrent net has none."""
+
     @abc.abstractmethod
     def init(self, state_shape: tuple[int, ...], environments: int, *, key: PRNGKey) -> Parts:
         """Both halves before training."""
@@ -80,8 +82,8 @@ class Method(abc.ABC):
         """The states of one trajectory in one environment."""
 
     @abc.abstractmethod
-    def penalised(self, shared: PyTree, specific: PyTree) -> Net | None:
-        """What Ω is taken of in one environment; None if nothing is."""
+    def penalised(self, shared: PyTree, specific: PyTree) -> Any:
+        """What the penalty is taken of in one environment: for Ω a net; None if nothing is."""
 
     @property
     def phases(self) -> tuple[Phase, ...]:
@@ -104,10 +106,7 @@ class Method(abc.ABC):
 
     def neutral(self, known: PyTree) -> PyTree:
         """The specific half of one environment that is not known at all: what is shared predicts alone."""
-        raise InputError(
-            f"{type(self).__name__} shares nothing between environments: "
-            "a novel one can only be learnt from scratch, use the scheme `scratch`"
-        )
+        raise NotImplementedError
 
     def build(self, state_shape: tuple[int, ...], key: PRNGKey) -> Net:
         """One net of this method's architecture."""
@@ -124,12 +123,12 @@ def stacked(build: Callable[[PRNGKey], PyTree], count: int, key: PRNGKey) -> PyT
     return eqx.filter_vmap(build)(jax.random.split(key, count))
 
 
-def inside(net: Net) -> Net:
+def inside(net: PyTree) -> PyTree:
     """What learns of a net: all but its changes of units."""
     return net.net if isinstance(net, Scaled) else net
 
 
-def with_inside(net: Net, new: PyTree) -> Net:
+def with_inside(net: PyTree, new: PyTree) -> PyTree:
     """The net with another inside, in the same units."""
     return eqx.tree_at(lambda n: n.net, net, new) if isinstance(net, Scaled) else new
 

@@ -80,6 +80,11 @@ class Coda(Assembled):
     def __post_init__(self):
         if self.dimension < 1:
             raise InputError(f"`dimension` of a context must be at least 1, got {self.dimension}: use 2")
+        if not isinstance(self.penalty, ContextPenalty):
+            raise InputError(
+                f"CoDA has a penalty of its own, a `ContextPenalty`, got {self.penalty}: "
+                "for none use `penalty_weight=0`"
+            )
 
     def init(self, state_shape: tuple[int, ...], environments: int, *, key: PRNGKey) -> Parts:
         """θ and W; all contexts zero."""

@@ -1,6 +1,7 @@
 """Factored tensors (Spieckermann et al., 2015): every linear map of a module gets a factor of each environment."""
 
 import math
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -36,8 +37,9 @@ class Factored(eqx.Module):
         self.shapes = tuple(w.shape for w in weights)
         self.frame = eqx.tree_at(_weights, module, [None] * len(weights))
         keys = jax.random.split(key, 2 * len(weights))
-        # The product of the two has the deviation of the weights that it stands for.
-        sizes = [jnp.sqrt(jnp.std(w) / math.sqrt(rank)) for w in weights]
+        # The product of the two is of the size of the weights that it stands for. Their deviation would be zero for a
+        # single weight, and what starts at zero here never moves.
+        sizes = [jnp.sqrt(jnp.sqrt(jnp.mean(w**2)) / math.sqrt(rank)) for w in weights]
         self.left = tuple(
             normal((w.size // w.shape[-1], rank), key=k) * s for w, s, k in zip(weights, sizes, keys[::2], strict=True)
         )
@@ -82,7 +84,8 @@ def parameters_of_leads(net: PyTree, environments: int) -> int:
     return (environments + 1) * _count(net)
 
 
-def _weights(module: PyTree) -> list[Array]:
+def _weights(module: PyTree) -> list[Any]:
+    """The weights of all linear maps: arrays, or what stands in for them."""
     is_layer = lambda node: isinstance(node, LinearLayer)
     return [node.weight for node in jax.tree.leaves(module, is_leaf=is_layer) if is_layer(node)]
 

@@ -47,7 +47,7 @@ class FtNode(Assembled):
 
     def assemble(self, shared: PyTree, specific: PyTree | None) -> VectorField:
         """The net with the weights of this environment, or with all codes one."""
-        factored: Factored = inside(shared)  # type: ignore[assignment]
+        factored: Factored = inside(shared)
         return with_inside(shared, factored.at(factored.ones() if specific is None else specific))
 
     def novel(self, state_shape: tuple[int, ...], known: PyTree, environments: int, *, key: PRNGKey) -> PyTree:

@@ -2,6 +2,7 @@
 
 import dataclasses
 from dataclasses import dataclass
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -37,6 +38,8 @@ class FtRnn(Method):
     - `rank`: factors per linear map; by default as many as give it the parameters of LEADS with `net`;
     - `scales`: the units of the data, measured by `fit`.
     """
+
+    has_field: ClassVar[bool] = False
 
     width: int | None = None
     rank: int | None = None

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..data import Trajectories
 from ..errors import InputError
 from .curves import error_over_time, learning_curves
@@ -73,8 +75,8 @@ def model_figures(
     note = "; each forecast is the mean over seeds" if several else ""
     for caption, figure in _comparisons(forecast_first(models, test, MAX_ENVIRONMENTS), test).items():
         figures[caption + note] = figure
-    if test.state_shape == (2,):
-        name = _decomposed(models)
+    name = _decomposed(models, evaluations)
+    if test.state_shape == (2,) and name is not None:
         which = ", its first seed" if models[name].seeds > 1 else ""
         caption = f"What {name} learnt{which}: f, shared by all environments, and g of single ones; dots are test data"
         figures[caption] = vector_fields(models[name], test)
@@ -94,11 +96,13 @@ def _comparisons(forecasts: list[Forecasts], test: Trajectories) -> "dict[str, F
     }
 
 
-def _decomposed(models: "Mapping[str, Model]") -> str:
-    """The model to show f and g_e of: LEADS if there is one, else the first."""
+def _decomposed(models: "Mapping[str, Model]", evaluations: "Mapping[str, Evaluation]") -> str | None:
+    """The model to show f and g_e of: LEADS if there is one, else the best of those that have them."""
     from ..methods import Leads
 
-    return next((name for name, model in models.items() if isinstance(model.method, Leads)), next(iter(models)))
+    having = [name for name, model in models.items() if model.method.has_field]
+    best_first = sorted(having, key=lambda name: np.nan_to_num(evaluations[name].mse, nan=np.inf))
+    return next((name for name in having if isinstance(models[name].method, Leads)), next(iter(best_first), None))
 
 
 def _in_order(models: "Mapping[str, Model]", evaluations: "Mapping[str, Evaluation]") -> "dict[str, Evaluation]":

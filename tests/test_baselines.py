@@ -1,0 +1,156 @@
+"""What the baselines are made of, against plain NumPy: factored tensors, contexts, steps of meta-learning."""
+
+import re
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+from tests.engine import at, decays, drawn, same_bits, tiny
+
+from leadax.data.batch import to_batch
+from leadax.describe import scaled
+from leadax.errors import InputError
+from leadax.methods import Coda, ContextPenalty, FtNode, FtRnn, Gbml, Maml, Observed
+from leadax.methods.factored import Factored
+from leadax.nets import FNO, GRU, MLP, ConvNet, Linear, LinearLayer, PredRNN, measure
+
+DATA = decays()
+SCALES = measure(DATA.states, DATA.times)
+RNG = np.random.default_rng(0)
+
+
+# Factored tensors
+
+
+@pytest.mark.parametrize(
+    ("module", "layers"),
+    [
+        (partial(MLP, (3,), width=4, depth=2), 2),
+        (partial(ConvNet, (6, 5, 2), width=3, depth=2), 2),
+        (partial(FNO, (8, 8, 1), modes=2, width=3, depth=1, projection=4), 5),
+        (partial(GRU, (3,), width=4), 4),
+        (partial(PredRNN, (4, 2), width=3), 11),
+    ],
+    ids=["dense", "convolution", "Fourier", "GRU", "PredRNN"],
+)
+def test_factored_weights(module, layers):
+    """W_e = A diag(b) C in each linear map; all else as it was."""
+    plain = drawn(lambda key: module(key=key))
+    factored = drawn(lambda key: Factored(module(key=key), 3, key=key))
+    codes = drawn(lambda key: factored.first_codes(2, key=key))
+    is_layer = lambda node: isinstance(node, LinearLayer)
+    linear = lambda net: [node for node in jax.tree.leaves(net, is_leaf=is_layer) if is_layer(node)]
+    for e in range(2):
+        found = factored.at(at(codes, e))
+        assert jax.tree.structure(found) == jax.tree.structure(plain)
+        shapes = [layer.weight.shape for layer in linear(plain)]
+        assert len(shapes) == layers
+        for layer, shape, a, b, c in zip(linear(found), shapes, factored.left, codes, factored.right, strict=True):
+            expected = np.zeros((np.prod(shape[:-1]), shape[-1]))
+            for r in range(3):
+                expected += b[e, r] * np.outer(a[:, r], c[r])
+            np.testing.assert_allclose(layer.weight, expected.reshape(shape), rtol=1e-12, atol=1e-14)
+        biases = lambda net: [layer.bias for layer in linear(net) if getattr(layer, "bias", None) is not None]
+        assert same_bits(biases(found), biases(factored.frame))
+
+
+def test_factored_weights_start_as_large_as_plain_ones():
+    net = Linear((60,), key=jr.key(0))
+    factored = Factored(net, 40, key=jr.key(1))
+    found, plain = (float(jnp.std(n.dense.weight)) for n in (factored.at(factored.ones()), net))
+    assert found == pytest.approx(plain, rel=0.1)
+    # A single weight has no deviation: it must not start at zero, where it would stay.
+    single = Factored(Linear((1,), key=jr.key(0)), 1, key=jr.key(1))
+    assert np.all(np.asarray(single.at(single.ones()).dense.weight) != 0)
+
+
+def test_codes_start_near_one():
+    factored = drawn(lambda key: Factored(tiny((2,), key=key), 50, key=key))
+    codes = np.concatenate([np.asarray(b).ravel() for b in factored.first_codes(20, key=jr.key(0))])
+    assert codes.mean() == pytest.approx(1, abs=0.02)
+    assert codes.std() == pytest.approx(0.1, rel=0.1)
+
+
+# CoDA
+
+
+@pytest.mark.parametrize("net", [tiny, scaled(tiny, SCALES)], ids=["plain", "scaled"])
+def test_coda_moves_the_weights_along_its_directions(net):
+    method = Coda(net=net, dimension=3)
+    shared, contexts = drawn(lambda key: method.init((2,), 2, key=key))
+    x = jnp.ones(2)
+    move = lambda theta, w: np.asarray(theta) + sum(w[..., k] * contexts[1, k] for k in range(3))
+    moved = jax.tree.map(move, getattr(shared.net, "net", shared.net), shared.directions)
+    found = method.assemble(shared, contexts[1])
+    found_inside = getattr(found, "net", found)
+    jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-12), found_inside, moved)
+    if net is not tiny:
+        assert same_bits((found.mean, found.scale, found.rate), (shared.net.mean, shared.net.scale, shared.net.rate))
+    # At zero all is as in the centre, and what is added by the decomposition is nothing.
+    f, g = method.decompose(shared, jnp.zeros(3))
+    np.testing.assert_allclose(f(x), shared.net(x), rtol=1e-12)
+    np.testing.assert_allclose(g(x), 0.0, atol=1e-12)
+
+
+def test_context_penalty():
+    directions = {"weight": RNG.normal(size=(2, 4, 3)), "bias": RNG.normal(size=(4, 3))}
+    context = RNG.normal(size=3)
+    value, carry = ContextPenalty(0.5, 0.25, 0.125)(
+        jax.tree.map(jnp.asarray, (directions, context)), jnp.ones((1, 2)), jnp.ones(1), ()
+    )
+    rows = np.concatenate([w.reshape(-1, 3) for w in directions.values()])
+    expected = 0.5 * np.sum(context**2) + 0.25 * sum(map(np.linalg.norm, rows)) + 0.125 * np.sum(rows**2)
+    np.testing.assert_allclose(value, expected, rtol=1e-12)
+    assert carry == ()
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+def test_context_penalty_has_a_slope_at_zero(dtype):
+    value = lambda net: ContextPenalty(1.0, 1.0, 1.0)(net, jnp.ones((1, 2), dtype), jnp.ones(1, dtype), ())[0]
+    zero = (jnp.zeros((4, 2), dtype), jnp.zeros(2, dtype))
+    for slope in jax.grad(value)(zero):
+        np.testing.assert_array_equal(slope, 0)
+    (slope, _) = jax.grad(value)((jnp.full((4, 2), 1e-12, dtype), zero[1]))
+    np.testing.assert_allclose(slope, 0.5**0.5, rtol=1e-5)
+
+
+def test_settings_that_make_no_sense():
+    for wrong, words in (
+        (lambda: Coda(dimension=0), "`dimension` of a context must be at least 1, got 0"),
+        (lambda: Coda(penalty=None), "a penalty of its own, a `ContextPenalty`, got None: for none use"),
+        (lambda: Gbml(first_share=1.0), "`first_share` must be between 0 and 1, got 1.0"),
+        (lambda: Maml(inner_steps=0), "`inner_steps` and `inner_rate` must be positive, got 0 and"),
+        (lambda: Maml(inner_rate=0.0), "must be positive, got 1 and 0.0: use 1 and 0.01"),
+    ):
+        with pytest.raises(InputError, match=re.escape(words)):
+            wrong()
+
+
+# Changes of units are no part of what learns
+
+
+@pytest.mark.parametrize(
+    "method", [Coda(), Gbml(), FtNode(rank=2), FtRnn(rank=2, width=2)], ids=lambda m: type(m).__name__
+)
+def test_units_have_no_slope(method):
+    """Neither in what is shared nor in what is specific."""
+    settings = {"scales": SCALES} if isinstance(method, FtRnn) else {"net": scaled(Linear, SCALES)}
+    method = type(method)(**{**method.__dict__, **settings})
+    parts = method.init((2,), 1, key=jr.key(0))
+    batch = to_batch(DATA, jnp.float64)
+    asked = Observed(batch.states[0, 0], batch.times[0, 0])
+    loss = lambda parts: jnp.sum(method.predict(parts.shared, at(parts.specific, 0), asked))
+    slopes, _ = jax.tree_util.tree_flatten_with_path(jax.grad(loss)(parts))
+    units = [slope for place, slope in slopes if re.search(r"\.(mean|scale|rate)$", jax.tree_util.keystr(place))]
+    assert len(units) in (3, 12)
+    for slope in units:
+        np.testing.assert_array_equal(slope, 0)
+    for name in SCALES._fields:
+        found = [leaf for place, leaf in jax.tree_util.tree_flatten_with_path(parts.shared)[0]
+                 if jax.tree_util.keystr(place).endswith(f".{name}")]  # fmt: skip
+        assert found
+        for values in found:
+            np.testing.assert_array_equal(values, getattr(SCALES, name))
