@@ -103,7 +103,7 @@ def test_cells_say_what_they_cannot_do():
 
 @pytest.mark.parametrize("restart", [None, [True, False, True, False, True]], ids=["free", "restarts"])
 def test_ft_rnn_forecasts(restart):
-    """Step by step at irregular times, in units of the data; a restart changes the state, not what is remembered."""
+    """Step by step at irregular times, in units of the data; a restart also empties the memory."""
     scales = Scales(np.array([1.0, -2.0]), np.array([0.5, 3.0]), np.array([2.0, 0.1]))
     method = FtRnn(width=3, rank=2, scales=scales)
     shared, specific = drawn(lambda key: method.init((2,), 2, key=key))
@@ -115,7 +115,7 @@ def test_ft_rnn_forecasts(restart):
     x, h, expected = states[0], np.zeros(3), [states[0]]
     for k, duration in enumerate(np.diff(times)):
         if restart is not None and restart[k]:
-            x = states[k]
+            x, h = states[k], np.zeros(3)
         change, h = plain_gru(cell, (x - scales.mean) / scales.scale, h)
         x = x + duration * scales.rate * change
         expected.append(x)

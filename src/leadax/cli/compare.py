@@ -51,8 +51,7 @@ def compare_methods(
     """One row for each method, in the order of their errors."""
     rows = []
     for name in names:
-        # Ω is that of LEADS: for the others there is nothing to weigh.
-        own = options if name == "leads" or "leads" not in names else options.without_penalty()
+        own = options.for_method(name) if len(names) > 1 else options
         done = train_run(name, training, testing, out / name, own)
         rows.append(
             {

@@ -35,6 +35,8 @@ class Training:
     """How f + g_e is integrated: euler, heun, midpoint, ralston, bosh3, rk4, rk4-38, tsit5, dopri5 or dopri8."""
     substeps: int = 1
     """Solver steps per observed interval."""
+    rank: int | None = None
+    """Factors per linear map of ft-node and ft-rnn; as many as give them the parameters of leads by default."""
     penalty_weight: float | None = None
     """1/λ, the weight of the Ω of leads; chosen from the data by default."""
     lipschitz_weight: float | None = None
@@ -76,9 +78,16 @@ class Training:
         for option in ("penalty_weight", "lipschitz_weight"):
             if getattr(self, option) is not None and method != "leads":
                 raise InputError(f"`--{option.replace('_', '-')}` weighs the Ω of leads: it means nothing for {method}")
+        if self.rank is not None:
+            if not hasattr(build(), "rank"):
+                raise InputError(f"`--rank` is that of ft-node and ft-rnn: it means nothing for {method}")
+            if self.rank < 1:
+                raise InputError(f"`--rank` must be at least 1, got {self.rank}")
         protocol = self.protocol or data.attributes.get("protocol", "clean")
         settings = settings_for(data, self.net)
         chosen = {"solver": self.solver, "substeps": self.substeps, **self._penalty(settings, protocol)}
+        if self.rank is not None:
+            chosen["rank"] = self.rank
         if self.penalty_weight is not None:
             settings = dataclasses.replace(settings, penalty_weight=self.penalty_weight)
         same = (
@@ -100,9 +109,11 @@ class Training:
             **{name: getattr(self, name) for name in same},
         }
 
-    def without_penalty(self) -> "Training":
-        """The same for a method without Ω."""
-        return dataclasses.replace(self, penalty_weight=None, lipschitz_weight=None)
+    def for_method(self, method: str) -> "Training":
+        """The same without the options that mean nothing for a method, where they were meant for others."""
+        weights = {} if method == "leads" else {"penalty_weight": None, "lipschitz_weight": None}
+        rank = {} if method.startswith("ft-") else {"rank": None}
+        return dataclasses.replace(self, **weights, **rank)
 
     def _penalty(self, settings: Any, protocol: str) -> dict[str, Any]:
         from ..penalty import Omega
