@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from leadax import InputError, RunError
-from leadax.experiments.study import ROWS, Run, carry_out, read_rows, summarise, write_rows
+from leadax.experiments.study import ROWS, Run, carry_out, merged, read_rows, summarise, write_rows
 
 ROW = {"system": "linear", "method": "leads", "m": 2, "n": 40, "protocol": "clean", "steps": 10}
 
@@ -47,6 +47,15 @@ def test_rows_survive_their_file(tmp_path):
     assert read_rows(tmp_path / "linear.csv") == rows
     with pytest.raises(InputError, match="does not exist: `leadax reproduce other` makes it"):
         read_rows(tmp_path / "other.csv")
+
+
+def test_results_of_other_settings_are_kept(tmp_path):
+    path = tmp_path / "table1.csv"
+    old, other = {**ROW, "mse_test": 1.0}, {**ROW, "protocol": "paper", "mse_test": 2.0}
+    write_rows([old, other], path)
+    new = {**ROW, "steps": 20, "mse_test": 3.0}
+    assert merged([new], path) == [other, new]
+    assert merged([new], tmp_path / "none.csv") == [new]
 
 
 def test_spreads_are_those_of_all_trajectories():

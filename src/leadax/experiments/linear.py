@@ -13,13 +13,14 @@ import numpy as np
 import optax
 
 from ..data import Trajectories
-from ..evaluation import Evaluation, evaluate
+from ..evaluation import evaluate
 from ..fitting import fit
 from ..methods import METHODS
 from ..model import Model
 from ..systems import get_system, simulate
 from ..systems.linear import matrix
 from ..theory import error_bound, minimal_decomposition, observed_decomposition, relative_distance
+from .errors import error_rows
 from .study import Options, Row, Run, Target, summarise
 
 if TYPE_CHECKING:
@@ -111,26 +112,11 @@ def _work(options: Options, method: str, m: int, n: int, group: int, folder: Pat
     test = data("test", 32, options.protocol, options.seed).select(names)
     setting = {"system": "linear", "method": method, "m": m, "n": n * POINTS, "group": group, "steps": options.steps}
     b = float(np.linalg.norm(training.states, axis=-1).max())
-    rows = _rows(setting | {"protocol": options.protocol, "b": b}, evaluate(model, training), evaluate(model, test))
+    rows = error_rows(
+        setting | {"protocol": options.protocol, "b": b}, evaluate(model, training), evaluate(model, test)
+    )
     if method != "one-per-env":
         _add_norms(rows, model, training)
-    return rows
-
-
-def _rows(setting: Row, train: Evaluation, test: Evaluation) -> list[dict[str, Any]]:
-    """One for each environment and seed."""
-    rows = []
-    mean = lambda e, sums, which: float(sums[e].sum() / which.counts[e].sum())
-    for seed in range(len(test.sums)):
-        for e, name in enumerate(test.environments):
-            counted = test.counts[e] > 0
-            each = np.where(counted, test.sums[seed, e], 0.0).sum(axis=1) / test.counts[e].sum(axis=1)
-            errors = {
-                "mse_train": mean(e, np.where(train.counts > 0, train.sums[seed], 0.0), train),
-                "mse_test": float(each.mean()),
-                "std_over_trajectories": float(each.std(ddof=1)),
-            }
-            rows.append({**setting, "environment": name, "seed": seed, **errors})
     return rows
 
 

@@ -9,7 +9,7 @@ import csv
 import json
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,12 @@ class Options:
     steps: int
     protocol: str
     seed: int = 0
+    system: str | None = None
+
+    def for_system(self, system: str, share_of_steps: Mapping[str, float]) -> "Options":
+        """The same work for one system, where a step of some costs more than one of others."""
+        steps = max(1, round(self.steps * share_of_steps[system]))
+        return replace(self, system=system, steps=steps)
 
 
 @dataclass(frozen=True)
@@ -103,6 +109,13 @@ def read_rows(path: Path) -> list[Row]:
         raise InputError(f"{path} does not exist: `leadax reproduce {path.stem}` makes it")
     with path.open(newline="") as file:
         return [{name: _number(text) for name, text in row.items() if text} for row in csv.DictReader(file)]
+
+
+def merged(rows: Sequence[Row], path: Path) -> list[Row]:
+    """These rows, and before them those in the file of other systems, methods, sizes or protocols."""
+    of = lambda row: tuple(row.get(key) for key in KEYS if key != "steps")
+    replaced = {of(row) for row in rows}
+    return [row for row in (read_rows(path) if path.exists() else []) if of(row) not in replaced] + list(rows)
 
 
 def summarise(rows: Iterable[Row], keys: Sequence[str] = KEYS) -> list[dict[str, Any]]:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 
 from .linear import LINEAR
+from .novel import NOVEL
 from .study import Target
+from .table1 import TABLE1
 
-TARGETS: Mapping[str, Target] = {target.name: target for target in (LINEAR,)}
+TARGETS: Mapping[str, Target] = {target.name: target for target in (TABLE1, NOVEL, LINEAR)}

@@ -1,0 +1,33 @@
+"""Table 1: which runs it takes, and what its lines say."""
+
+import pytest
+
+from leadax.experiments.study import Options
+from leadax.experiments.table1 import METHODS_SHOWN, PAPER, SYSTEMS, runs, table, text
+from leadax.methods import METHODS
+
+
+def row(method: str, seed: int, environment: str, error: float) -> dict:
+    setting = {"system": "lotka-volterra", "method": method, "m": 2, "n": 20, "protocol": "paper", "steps": 10}
+    errors = {"mse_train": 0.0, "mse_test": error, "std_over_trajectories": 0.0, "mse_minimum": error / 2}
+    return {**setting, "parameters": 7, "seconds": 1.0, "environment": environment, "seed": seed, **errors}
+
+
+def test_every_method_of_the_paper_on_every_system():
+    assert {(system, method) for system in SYSTEMS for method in list(METHODS_SHOWN)[:7]} == set(PAPER)
+    assert {name for name in METHODS_SHOWN if "(" not in name} == set(METHODS)
+    names = [run.name for run in runs(Options("hour", 4, 1000, "paper"))]
+    assert len(set(names)) == len(SYSTEMS) * len(METHODS_SHOWN)
+    assert "gray-scott-leads-paper-4x50-0" in names
+    only = runs(Options("hour", 4, 1000, "clean", system="lotka-volterra"))
+    assert only[0].name == "lotka-volterra-one-for-all-clean-4x1000-0"
+
+
+def test_lines():
+    """Means over seeds and environments; the paper's number beside them where there is one."""
+    rows = [row("leads", s, e, error) for s, e, error in [(0, "a", 1.0), (0, "b", 3.0), (1, "a", 2.0), (1, "b", 4.0)]]
+    line, other = table([*rows, row("coda", 0, "a", 1.0)])
+    assert (line["mse_test"], line["mse_minimum"], line["paper"]) == (2.5, 1.25, 1.16e-3)
+    assert line["mse_std_over_seeds"] == pytest.approx(0.5**0.5)
+    assert other["paper"] is None
+    assert "2.50e+00" in text(rows)
