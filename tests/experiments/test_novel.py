@@ -1,0 +1,63 @@
+"""Novel environments: which runs there are, what their rows and lines say, and a picture."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from leadax.experiments import novel
+from leadax.experiments.study import Options, carry_out
+from leadax.experiments.table1 import TABLE1
+
+SETTING = {"system": "lotka-volterra", "m": 2, "n": 20, "protocol": "paper", "pretraining_steps": 12_000}
+
+
+def rows_of(scheme, errors):
+    return [{**SETTING, "method": scheme, "steps": s, "seed": k, "mse_test": e} for s, es in errors.items()
+            for k, e in enumerate(es)]  # fmt: skip
+
+
+ROWS = [
+    *rows_of("shared-only", {0: [0.3, 0.5]}),
+    *rows_of("specific", {50: [1.0, 2.0], 2_500: [0.1, 0.3]}),
+]
+
+
+def test_lines():
+    """What does not learn has one error for all steps; a step that was not reached has none."""
+    alone, specific = novel.table(ROWS)
+    assert [alone[f"mse_at_{step}"] for step in novel.AT] == [0.4, 0.4, 0.4]
+    assert [specific[f"mse_at_{step}"] for step in novel.AT] == [1.5, pytest.approx(0.2), None]
+    assert specific["paper"] == (0.73, 1.36e-3, 1.11e-3)
+    assert "1.50e+00 (7.30e-01)" in novel.text(ROWS)
+
+
+def test_picture():
+    (axis,) = novel.figures(ROWS)["novel"].axes
+    assert axis.get_legend_handles_labels()[1] == ["f alone", "f fixed, new g"]
+    assert axis.get_yscale() == "log"
+
+
+def test_runs_start_from_the_model_of_table_1(tmp_path, monkeypatch):
+    """In the folder of that study, whatever the budget; what is learnt is recorded at every look."""
+    asked = []
+
+    def trained(options, system, method, folder):
+        asked.append((system, method, folder))
+        return SimpleNamespace(about={"steps": 12_000})
+
+    def adapt(model, data, *, scheme, steps, **options):
+        assert len(data.environments) == 2
+        assert options["run"] == tmp_path / "novel" / f"lotka-volterra-{scheme}-clean-2x7-0"
+        return SimpleNamespace(about={"looks": [{"step": steps, "test": [0.5, 0.7]}]})
+
+    monkeypatch.setattr(novel, "trained", trained)
+    monkeypatch.setattr(novel, "adapt", adapt)
+    options = Options("hour", 2, 7, "clean", system="lotka-volterra")
+    runs = [run for run in novel.runs(options) if "shared-only" not in run.name]
+    rows = carry_out(runs, tmp_path / "novel", lambda *ignored: None)
+    assert [(row["method"], row["steps"], row["mse_test"]) for row in rows[:2]] == [
+        ("specific", 7, 0.5),
+        ("specific", 7, 0.7),
+    ]
+    folder = tmp_path / TABLE1.name / "lotka-volterra-leads-clean-2x12000-0"
+    assert asked == [("lotka-volterra", "leads", folder)] * 2
