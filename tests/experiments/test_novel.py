@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from leadax.experiments import novel
@@ -50,6 +51,8 @@ def test_runs_start_from_the_model_of_table_1(tmp_path, monkeypatch):
         assert options["run"] == tmp_path / "novel" / f"lotka-volterra-{scheme}-clean-2x7-0"
         return SimpleNamespace(about={"looks": [{"step": steps, "test": [0.5, 0.7]}]})
 
+    two = SimpleNamespace(environments=("a", "b"), states=np.zeros((2, 1, 20, 2)))
+    monkeypatch.setattr(novel, "data", lambda *ignored: two)
     monkeypatch.setattr(novel, "trained", trained)
     monkeypatch.setattr(novel, "adapt", adapt)
     options = Options("hour", 2, 7, "clean", system="lotka-volterra")
