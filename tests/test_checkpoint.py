@@ -1,5 +1,6 @@
 """A run can be stopped anywhere, damaged, killed, and resumed: it ends with the bits of one that never was."""
 
+import dataclasses
 import errno
 import json
 import shutil
@@ -14,7 +15,7 @@ import optax
 import pytest
 from tests.engine import LINEAR, compiled_once, full_disk, ragged, same_bits
 
-from leadax import InputError, Leads, RunError, checkpoint, fit, fitting
+from leadax import InputError, RunError, checkpoint, fit, fitting
 from leadax.arrays import read_arrays, write_tree
 from leadax.checkpoint import STATE, RunFolder
 from leadax.data import Trajectories
@@ -253,12 +254,12 @@ def test_lost_metrics(folder, whole):
     [
         ({"key": jr.key(1)}, "key"),
         ({"seeds": 2}, "seeds"),
-        ({"steps": 61}, "schedule"),
-        ({"learning_rate": 0.02}, "schedule"),
-        ({"look_every": 8}, "schedule"),
+        ({"steps": 61}, "schedule.steps"),
+        ({"learning_rate": 0.02}, "schedule.learning_rate"),
+        ({"look_every": 8}, "schedule.look_every"),
         ({"optimiser": optax.sgd(0.1)}, "optimiser"),
-        ({"method": Leads(net=LINEAR.net, solver="heun", penalty=LINEAR.penalty, penalty_weight=0.01)}, "method"),
-        ({"sampling": ScheduledSampling(0.5)}, "sampling"),
+        ({"method": dataclasses.replace(LINEAR, solver="heun")}, "method.solver"),
+        ({"sampling": ScheduledSampling(0.5)}, "sampling.decay"),
         ({"batch_size": 1}, "batch_size"),
         ({"trainable": ("specific",)}, "trainable"),
         ({"protocol": "paper"}, "protocol"),

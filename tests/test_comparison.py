@@ -16,7 +16,7 @@ def evaluation(errors):
 def test_a_clear_winner():
     good, bad = np.linspace(1, 2, 20), np.linspace(2, 4, 20)
     text = verdict({"bad": evaluation(bad), "good": evaluation(good)})
-    assert text.startswith("Use `good`: the error of the next, `bad`, is 2 times that of `good`")
+    assert text.startswith("Use `good`: the error of `bad` is 2 times that of `good`")
     assert "better on 20 of 20" in text
     assert "2e-06" in text  # 2 · 2⁻²⁰
 
@@ -47,3 +47,11 @@ def test_one_method_or_very_many_trajectories(count):
     assert verdict({"a": evaluation(np.ones(count))}).startswith("Only `a`")
     text = verdict({"a": evaluation(np.ones(count)), "b": evaluation(2 * np.ones(count))})
     assert ("less than 1e-6" in text) == (count == 5000)
+
+
+def test_the_numbers_are_those_of_the_method_they_are_about():
+    """A clearly worse second, and a third that wins half of the trajectories but loses them by much."""
+    third = np.where(np.arange(20) < 10, 0.5, 9.0)
+    text = verdict({"best": evaluation(np.ones(20)), "next": evaluation(2 * np.ones(20)), "third": evaluation(third)})
+    assert "`third` may be as good: the error of `third`" in text
+    assert "10 of 20" in text

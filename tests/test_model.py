@@ -181,7 +181,7 @@ ODD_SCALES = Scales(np.array([3.0, -7.0]), np.array([1e-3, 1e6]), np.array([0.1,
 @pytest.mark.parametrize(
     ("method", "state_shape"),
     [
-        *((METHODS[name](net=tiny, solver="heun", penalty=LEADS.penalty, substeps=2), (2,)) for name in METHODS),
+        *((METHODS[name](net=tiny, solver="heun", substeps=2), (2,)) for name in METHODS),
         (
             Leads(net=functools.partial(ConvNet, width=3, factor=1e-3), penalty=Frobenius(), penalty_weight=0.1),
             (6, 6, 2),

@@ -1,6 +1,7 @@
 """`adapt`: a novel environment from as little as one trajectory. It is `fit` with what is shared held fixed."""
 
 import dataclasses
+import inspect
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from .data import Trajectories
 from .describe import describe_method, rescaled
 from .errors import InputError, lookup
 from .experiments import settings_for
-from .fitting import fit
+from .fitting import Schedule, checked_test, fit
 from .methods import OnePerEnv, Parts
 from .methods.base import repeated
 from .model import Model, check_order
@@ -83,6 +84,12 @@ def adapt(
             "or a model of another method"
         )
     if scheme == "shared-only":
+        # What belongs to learning has no meaning here, but must make sense; so must the test data.
+        known = inspect.signature(fit).parameters
+        if unknown := [name for name in options if name not in known]:
+            raise InputError(f"`adapt` has no option `{unknown[0]}`")
+        Schedule(steps, **{name: options[name] for name in ("learning_rate", "decay", "look_every") if name in options})
+        checked_test(data, options.get("test"), common["dtype"])
         return _alone(model, data, options.get("test"), options.get("run"))
     keys = jax.random.split(jax.random.fold_in(key, 1), model.seeds)
     novel = lambda known, key: model.method.novel(model.state_shape, known, len(data.environments), key=key)

@@ -66,13 +66,17 @@ class RunFolder:
         """Write the configuration of a new run, or check that an old run was asked for the same."""
         path = self.path / "config.json"
         wanted = json.loads(json.dumps(config))
-        if path.exists():
-            found = {key: value for key, value in _read_json(path).items() if key != "versions"}
-            for key in sorted(set(found) | set(wanted)):
+        found = {key: value for key, value in _read_json(path).items() if key != "versions"} if path.exists() else {}
+        # Where training got no further than its configuration there is nothing to lose: it may be asked for anew.
+        begun = self._checkpoints() or self.finished or (self.path / "metrics.jsonl").exists()
+        if found and (begun or "schedule" not in found):
+            # Other data explain other differences: they come first.
+            for key in sorted(set(found) | set(wanted), key=lambda key: (key not in ("train", "test"), key)):
                 if found.get(key) != wanted.get(key):
+                    place, old, new = _difference(key, found.get(key), wanted.get(key))
                     raise InputError(
-                        f"{self.path} holds another run: its `{key}` is {_short(found.get(key))}, asked for was "
-                        f"{_short(wanted.get(key))}; choose another --out, or ask for the same to resume it"
+                        f"{self.path} holds another run: its `{place}` is {_short(old)}, asked for was "
+                        f"{_short(new)}; choose another --out, or ask for the same to resume it"
                     )
             return
         self.write_json("config.json", {**wanted, "versions": versions()})
@@ -204,6 +208,15 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _difference(place: str, old: Any, new: Any) -> tuple[str, Any, Any]:
+    """Where two settings differ, as deep inside as it can be said."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in old | new:
+            if old.get(key) != new.get(key):
+                return _difference(f"{place}.{key}", old.get(key), new.get(key))
+    return place, old, new
 
 
 def _short(value: Any) -> str:

@@ -20,10 +20,11 @@ def verdict(evaluations: Mapping[str, Evaluation]) -> str:
         return f"Only `{best}` was tried: there is nothing to compare it with."
     rivals = [(name, *_duel(evaluations[best], evaluations[name])) for name in order[1:]]
     close = [name for name, _, _, chance in rivals if chance > 0.05]
-    name, wins, total, chance = rivals[0]
+    # The numbers are those of the closest that may be as good, or else of the next.
+    name, wins, total, chance = next((rival for rival in rivals if rival[0] in close), rivals[0])
     ratio = evaluations[name].mse / evaluations[best].mse
     behind = f"{ratio:.2g} times that of `{best}`" if math.isfinite(ratio) else "not a number"
-    counted = f"the error of the next, `{name}`, is {behind}, which is better on {wins} of {total} test trajectories"
+    counted = f"the error of `{name}` is {behind}, which is better on {wins} of {total} test trajectories"
     if close:
         return (
             f"`{best}` has the smallest error, but {_listed(close)} may be as good: {counted}, as chance alone could "

@@ -209,7 +209,7 @@ class _Job:
         self.batch = to_batch(train, dtype)
         if match := config.get("match"):
             self.batch = with_slopes(self.batch, ESTIMATES[match])
-        self.test_batch = _checked_test(train, test, dtype)
+        self.test_batch = checked_test(train, test, dtype)
         self.devices = _devices(config["seeds"])
         self.advance = [advance_program(stage.recipe, self.devices) for stage in stages]
         self.errors = error_program(self.method)
@@ -310,7 +310,7 @@ class _Job:
         e = int(np.argmax(np.nan_to_num(progress.terms.error[seed], nan=np.inf, posinf=np.inf)))
         what = (
             f"the loss is not finite at step {step + 1}, in environment `{self.train.environments[e]}` of seed {seed}; "
-            f"the last good checkpoint is of step {int(good.step[0])}"
+            + (f"the last good checkpoint is of step {int(good.step[0])}" if good.step[0] else "no checkpoint yet")
         )
         if not self.retry or retries > RETRIES:
             raise RunError(f"{what}: try a smaller learning rate, more substeps, or --on-divergence retry")
@@ -367,7 +367,8 @@ def _devices(seeds: int) -> int:
     return count if seeds % count == 0 else 1
 
 
-def _checked_test(train: Trajectories, test: Trajectories | None, dtype: DTypeLike) -> Batch | None:
+def checked_test(train: Trajectories, test: Trajectories | None, dtype: DTypeLike) -> Batch | None:
+    """The test data as a batch; `InputError` unless they are of the kind trained on."""
     if test is None:
         return None
     if test.environments != train.environments or test.state_shape != train.state_shape:

@@ -48,7 +48,7 @@ def test_runs_start_from_the_model_of_table_1(tmp_path, monkeypatch):
 
     def adapt(model, data, *, scheme, steps, **options):
         assert len(data.environments) == 2
-        assert options["run"] == tmp_path / "novel" / f"lotka-volterra-{scheme}-clean-2x7-0"
+        assert options["run"] == tmp_path / "novel" / f"lotka-volterra-{scheme}-clean-2x7-0-after-12000"
         return SimpleNamespace(about={"looks": [{"step": steps, "test": [0.5, 0.7]}]})
 
     two = SimpleNamespace(environments=("a", "b"), states=np.zeros((2, 1, 20, 2)))

@@ -6,7 +6,7 @@ import pytest
 from leadax import InputError, RunError
 from leadax.experiments.study import ROWS, Run, carry_out, merged, read_rows, summarise, write_rows
 
-ROW = {"system": "linear", "method": "leads", "m": 2, "n": 40, "protocol": "clean", "steps": 10}
+ROW = {"system": "linear", "method": "leads", "m": 2, "n": 40, "protocol": "clean", "steps": 10, "seed": 0}
 
 
 def nothing(done: int, total: int, text: str) -> None:
@@ -49,6 +49,13 @@ def test_rows_survive_their_file(tmp_path):
         read_rows(tmp_path / "other.csv")
 
 
+@pytest.mark.parametrize(("text", "what"), [("a,b\n1,2\n", "lacks `system`"), ("a,b\n", "no rows"), ("", "no rows")])
+def test_other_files_are_refused(text, what, tmp_path):
+    (tmp_path / "linear.csv").write_text(text)
+    with pytest.raises(InputError, match=what):
+        read_rows(tmp_path / "linear.csv")
+
+
 def test_results_of_other_settings_are_kept(tmp_path):
     path = tmp_path / "table1.csv"
     old, other = {**ROW, "mse_test": 1.0}, {**ROW, "protocol": "paper", "mse_test": 2.0}
@@ -56,6 +63,8 @@ def test_results_of_other_settings_are_kept(tmp_path):
     new = {**ROW, "steps": 20, "mse_test": 3.0}
     assert merged([new], path) == [other, new]
     assert merged([new], tmp_path / "none.csv") == [new]
+    with pytest.raises(InputError, match="has results of 10 steps, which these of 5 would replace"):
+        merged([{**ROW, "steps": 5, "mse_test": 3.0}], path)
 
 
 def test_spreads_are_those_of_all_trajectories():

@@ -1,5 +1,6 @@
 """`leadax adapt`."""
 
+import math
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -61,11 +62,15 @@ def adapt(
         steps=steps,
         learning_rate=learning_rate,
         decay=decay,
-        look_every=look_every,
+        look_every=math.gcd(look_every, *(step for step in chosen if 0 < step <= steps)),
         checkpoint_every=checkpoint_every,
     )
     document = recorded(learn, novel, testing, out, title=scheme)
-    document |= {"scheme": scheme, "at": _errors_at(chosen, out) if testing is not None else {}}
+    document |= {"scheme": scheme, "at": {}}
+    if testing is not None and scheme == "shared-only":  # it stays as it is
+        document["at"] = {str(step): document["test"]["last"] for step in chosen}
+    elif testing is not None:
+        document["at"] = _errors_at(chosen, out)
     lines = [f"{out}: {scheme}, {document['steps']} steps, environments {', '.join(novel.environments)}"]
     lines += [f"mean squared error {shown(document['mse'])} on the data"]
     lines += [

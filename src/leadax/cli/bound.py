@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
+from .._atomic import check_destination
 from ..errors import InputError
 from .console import Json, message, result
 
@@ -62,6 +63,8 @@ def bound(
         raise InputError("give `--n` for the bound from so many samples, `--epsilon` for the samples needed, or both")
     if picture is not None and picture.suffix not in PICTURES:
         raise InputError(f"`--picture` must end in {', '.join(PICTURES)}, got `{picture}`")
+    if picture is not None:
+        check_destination(picture, overwrite=True)
     used = _used(kind, given)
     shared, specific = _spaces(kind, used, c)
     document: dict[str, Any] = {"kind": kind, "m": m, "n": n, "epsilon": epsilon, "c": c, "delta": delta, **used}
@@ -105,12 +108,13 @@ def _spaces(kind: str, used: dict[str, Any], c: float) -> "tuple[HypothesisSpace
 def _bound(
     kind: str, used: dict[str, Any], shared: Any, specific: Any, *, m: int, n: int, c: float, delta: float, z: Any
 ) -> dict[str, Any]:
-    from ..theory import error_bound, smallest_error
+    from ..theory import error_bound, samples, smallest_error
 
     if kind == "linear":
         found = error_bound(m=m, n=n, c=c, delta=delta, z=z, **used)
         return {"bound": found.epsilon, "p": found.p, "q": found.q, "z": found.z}
-    return {"bound": smallest_error(shared, specific, m=m, n=n, delta=delta, z=z)}
+    epsilon = smallest_error(shared, specific, m=m, n=n, delta=delta, z=z)
+    return {"bound": epsilon, "z": samples(shared, specific, epsilon=epsilon, m=m, delta=delta, z=z).z}
 
 
 def _samples(shared: Any, specific: Any, *, epsilon: float, m: int, delta: float, z: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import tyro
 
-from ..errors import lookup
+from ..errors import InputError, lookup
 from .console import Json, message, result
 from .options import DataFile, Training, open_model
 from .train import train_run
@@ -41,7 +41,8 @@ def compare(
     models = {row["method"]: open_model(out / row["method"]) for row in rows}
     write_comparison(models, testing, "Comparison", page)
     sentence = verdict({name: evaluate(model, testing) for name, model in models.items()})
-    result(rows, f"{table(rows)}\n\n{sentence}", as_json=json)
+    result(rows, table(rows), as_json=json)
+    message(f"\n{sentence}")
     message(f"pictures: {page}")
 
 
@@ -86,7 +87,9 @@ def _names(text: str | None, training: Training) -> list[str]:
     from ..methods import METHODS
 
     all_names = [name for name in METHODS if training.match == "trajectories" or METHODS[name]().has_field]
-    names = all_names if text is None else [name.strip() for name in text.split(",")]
+    names = all_names if text is None else [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise InputError(f"`--methods` must name methods with commas between them, got `{text}`")
     for name in names:
         lookup("method", name, METHODS)
     return names

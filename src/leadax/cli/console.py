@@ -1,6 +1,7 @@
 """What goes to the screen: results to standard output, everything else to standard error."""
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,8 +39,16 @@ def message(text: str) -> None:
 
 
 def result(document: Mapping[str, Any] | Sequence[Any], text: str, *, as_json: bool) -> None:
-    """Print a result: a JSON document, or a text for people."""
-    print(json.dumps(document, indent=2) if as_json else text)
+    """Print a result: a JSON document, or a text for people. NaN and infinity, which JSON has not, become null."""
+    print(json.dumps(_finite(document), indent=2, allow_nan=False) if as_json else text)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @contextmanager

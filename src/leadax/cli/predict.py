@@ -79,7 +79,15 @@ def _times(text: str) -> list[float]:
     try:
         if ":" in text:
             start, stop, step = (float(part) for part in text.split(":"))
-            return np.arange(start, stop + 0.5 * step, step).tolist()
-        return [float(part) for part in text.split(",")]
-    except ValueError as error:
-        raise InputError(f"`--times` must be numbers with commas, or START:STOP:STEP, got `{text}`") from error
+            if not (step > 0 and stop >= start):
+                raise ValueError
+            times = start + step * np.arange(np.floor((stop - start) / step + 1e-9) + 1)
+        else:
+            times = np.array([float(part) for part in text.split(",")])
+        if not np.all(np.isfinite(times)):
+            raise ValueError
+    except (ValueError, OverflowError) as error:
+        raise InputError(
+            f"`--times` must be finite numbers with commas, or START:STOP:STEP with a positive STEP, got `{text}`"
+        ) from error
+    return times.tolist()

@@ -59,6 +59,8 @@ def reproduce(
     lookup("target", target, dict.fromkeys(NAMES))
     if system is not None:
         lookup("system", system, dict.fromkeys(SYSTEMS))
+        if target == "linear":
+            raise InputError("`--system` has no meaning for `linear`, which has its own: leave it out")
     check_seed(seed)
     for name, count in (("seeds", seeds), ("steps", steps)):
         if count is not None and count < 1:

@@ -10,14 +10,15 @@ from ..errors import InputError, lookup
 from .console import Json, Overwrite, check_seed, message, progress_bar, result
 
 # Also in `leadax.systems.SYSTEMS` (tested): a wrong name is answered without waiting for JAX.
-NAMES = ("lotka-volterra", "gray-scott", "navier-stokes", "navier-stokes-text", "linear")
+NAMES = ("lotka-volterra", "lotka-volterra-coda", "gray-scott", "navier-stokes", "navier-stokes-text", "linear")
 
 SystemName = Annotated[
     str,
     tyro.conf.Positional,
     tyro.conf.arg(
         metavar="SYSTEM",
-        help="lotka-volterra, gray-scott, navier-stokes, navier-stokes-text (the fourth forcing as the paper prints "
+        help="lotka-volterra, lotka-volterra-coda (nine other environments), gray-scott, navier-stokes, "
+        "navier-stokes-text (the fourth forcing as the paper prints "
         "it), or linear.",
     ),
 ]

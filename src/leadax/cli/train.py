@@ -89,12 +89,13 @@ def _document(
     document = evaluate(model, training).to_json()
     if testing is not None:
         last = evaluate(model, testing)
-        seen = np.array([look["test"] for look in looks] or [last.mse_per_seed])
+        # A look that is not a number is passed over.
+        smallest = np.fmin.reduce(np.array([look["test"] for look in looks] or [last.mse_per_seed], float), axis=0)
         document["test"] = {
             **last.to_json(),
             "last": _number(last.mse),
-            "minimum": _number(float(seen.min(axis=0).mean())),
-            "minimum_per_seed": [_number(float(value)) for value in seen.min(axis=0)],
+            "minimum": _number(float(smallest.mean())),
+            "minimum_per_seed": [_number(float(value)) for value in smallest],
             "mse_std_over_seeds": _number(last.std_over_seeds),
             "mse_std_over_trajectories": _number(last.std_over_trajectories),
         }

@@ -21,7 +21,7 @@ from ..systems import get_system, simulate
 from ..systems.linear import matrix
 from ..theory import error_bound, minimal_decomposition, observed_decomposition, relative_distance
 from .errors import error_rows
-from .study import Options, Row, Run, Target, summarise
+from .study import KEYS, Options, Row, Run, Target, summarise
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -138,9 +138,9 @@ def _add_norms(rows: list[dict[str, Any]], model: Model, training: Trajectories)
 def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """One line for each method, m and n, with the paper's error beside it."""
     lines = summarise(rows)
-    longest = max(row["b"] for row in rows)
     for line in lines:
-        of = [row for row in rows if all(row[key] == line[key] for key in ("method", "m", "n"))]
+        of = [row for row in rows if all(row[key] == line[key] for key in KEYS)]
+        longest = max(row["b"] for row in rows if row["protocol"] == line["protocol"])
         line["paper"] = PAPER.get((line["method"], line["m"], line["n"] // POINTS))
         line["bound"] = bound(line["method"], line["m"], line["n"], longest)
         for name in ("distance", "distance_of_data"):
@@ -176,25 +176,28 @@ def text(rows: Sequence[Row]) -> str:
     """The table for people."""
     number = lambda value, form=".2e": "–" if value is None else format(value, form)
     lines = [
-        f"{'n':>3} {'method':13} {'m':>2} {'test error':>10} {'± seeds':>9} {'± traj.':>9} {'paper':>9} "
+        f"{'protocol':8} {'n':>3} {'method':13} {'m':>2} {'test error':>10} {'± seeds':>9} {'± traj.':>9} {'paper':>9} "
         f"{'bound':>7} {'‖G−G*‖/‖G*‖':>12} {'of the data':>12}"
     ]
     for line in table(rows):
         lines.append(
-            f"{line['n']:3} {line['method']:13} {line['m']:2} {line['mse_test']:10.2e} "
+            f"{line['protocol']:8} {line['n']:3} {line['method']:13} {line['m']:2} {line['mse_test']:10.2e} "
             f"{number(line['mse_std_over_seeds']):>9} {number(line['mse_std_over_trajectories']):>9} "
             f"{number(line['paper']):>9} {line['bound']:7.1f} {number(line['distance'], '.2f'):>12} "
             f"{number(line['distance_of_data'], '.2f'):>12}"
         )
-    lines.append("G*: F_e minus the mean of F_e in the group. Of the data: how close to it the data allow one to come.")
+    lines.append("G*: F_e minus the mean of F_e in the group. Of the data: the smallest G_e that fit the data exactly.")
     return "\n".join(lines)
 
 
 def figures(rows: Sequence[Row]) -> "dict[str, Figure]":
-    """Fig. 1."""
+    """Fig. 1, one for each protocol."""
     from ..report.theory import error_and_bound
 
-    return {"linear": error_and_bound(table(rows))}
+    lines = table(rows)
+    name = {"clean": "linear", "paper": "linear-paper"}
+    protocols = dict.fromkeys(line["protocol"] for line in lines)
+    return {name[p]: error_and_bound([line for line in lines if line["protocol"] == p]) for p in protocols}
 
 
 LINEAR = Target(

@@ -33,8 +33,9 @@ PAPER = {
 
 def runs(options: Options) -> list[Run]:
     """One for each system and scheme."""
+    before = _before(options).steps
     return [
-        Run(run_name(options, system, scheme), partial(_work, options, system, scheme))
+        Run(f"{run_name(options, system, scheme)}-after-{before}", partial(_work, options, system, scheme))
         for system in ((options.system,) if options.system else SYSTEMS)
         for scheme in SCHEMES
     ]
@@ -42,7 +43,7 @@ def runs(options: Options) -> list[Run]:
 
 def _work(options: Options, system: str, scheme: str, folder: Path) -> Sequence[Row]:
     # The model that Table 1 trains, or has trained already.
-    before = replace(options, steps=TABLE1.budgets[options.budget][1])
+    before = _before(options)
     model = trained(before, system, "leads", folder.parent.parent / TABLE1.name / run_name(before, system, "leads"))
     own = options.for_system(system, SHARE_OF_STEPS)
     training, test = (data(system, split, own.protocol, own.seed) for split in ("novel", "novel-test"))
@@ -66,6 +67,11 @@ def _work(options: Options, system: str, scheme: str, folder: Path) -> Sequence[
         for step, of_seeds in errors.items()
         for seed, error in enumerate(of_seeds)
     ]
+
+
+def _before(options: Options) -> Options:
+    """The training that comes before: Table 1's, of the same budget."""
+    return replace(options, steps=TABLE1.budgets[options.budget][1])
 
 
 def curves(rows: Sequence[Row]) -> dict[tuple[str, str, str], dict[int, list[float]]]:

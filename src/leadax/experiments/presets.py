@@ -20,7 +20,7 @@ from ..systems.system import Protocol
 class Settings:
     """What a method needs beyond itself.
 
-    - `penalty`: Ω as a function of its α (None for the default α) and the protocol;
+    - `penalty`: Ω as a function of the protocol;
     - `penalty_weight`: 1/λ;
     - `error_scale`: what errors are divided by in training, per channel;
     - `scales`: the units of the data, for a method that asks for them.

@@ -108,14 +108,30 @@ def read_rows(path: Path) -> list[Row]:
     if not path.exists():
         raise InputError(f"{path} does not exist: `leadax reproduce {path.stem}` makes it")
     with path.open(newline="") as file:
-        return [{name: _number(text) for name, text in row.items() if text} for row in csv.DictReader(file)]
+        rows: list[Row] = [{k: _number(text) for k, text in row.items() if text} for row in csv.DictReader(file)]
+    needed = ("system", "method", "m", "n", "protocol", "steps", "seed", "mse_test")
+    missing = next((name for row in rows for name in needed if name not in row), None)
+    if not rows or missing:
+        what = f"a row lacks `{missing}`" if rows else "it has no rows"
+        raise InputError(f"{path} is not a table of results, or is damaged: {what}")
+    return rows
 
 
 def merged(rows: Sequence[Row], path: Path) -> list[Row]:
-    """These rows, and before them those in the file of other systems, methods, sizes or protocols."""
+    """These rows, and before them those in the file of other systems, methods, sizes or protocols.
+
+    Results of more steps are not replaced by those of fewer.
+    """
     of = lambda row: tuple(row.get(key) for key in KEYS if key != "steps")
-    replaced = {of(row) for row in rows}
-    return [row for row in (read_rows(path) if path.exists() else []) if of(row) not in replaced] + list(rows)
+    most = {of(row): max(r["steps"] for r in rows if of(r) == of(row)) for row in rows}
+    before = read_rows(path) if path.exists() else []
+    for row in before:
+        if row["steps"] > most.get(of(row), row["steps"]):
+            raise InputError(
+                f"{path} has results of {row['steps']} steps, which these of {most[of(row)]} would replace: "
+                "choose another `--results`"
+            )
+    return [row for row in before if of(row) not in most] + list(rows)
 
 
 def summarise(rows: Iterable[Row], keys: Sequence[str] = KEYS) -> list[dict[str, Any]]:

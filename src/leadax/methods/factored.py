@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from .._types import PRNGKey
+from ..errors import InputError
 from ..nets import LinearLayer
 from ..nets.layers import normal
 
@@ -69,6 +70,12 @@ class Factored(eqx.Module):
 def mean_codes(known: Codes) -> Codes:
     """The mean over environments."""
     return tuple(jnp.mean(b, axis=0) for b in known)
+
+
+def check_rank(rank: int | None) -> None:
+    """An `InputError` unless there is at least one factor."""
+    if rank is not None and rank < 1:
+        raise InputError(f"`rank` must be at least 1, got {rank}: leave it out to match the parameters of LEADS")
 
 
 def matching_rank(module: PyTree, parameters: int, environments: int) -> int:

@@ -9,7 +9,7 @@ from jaxtyping import PyTree
 from .._types import PRNGKey, VectorField
 from .assembled import Assembled
 from .base import Parts, inside, repeated, with_inside
-from .factored import Factored, matching_rank, mean_codes, parameters_of_leads
+from .factored import Factored, check_rank, matching_rank, mean_codes, parameters_of_leads
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,9 @@ class FtNode(Assembled):
     """
 
     rank: int | None = None
+
+    def __post_init__(self):
+        check_rank(self.rank)
 
     def sized(self, state_shape: tuple[int, ...], environments: int) -> "FtNode":
         """With the rank that matches LEADS' number of parameters."""

@@ -13,7 +13,7 @@ from .._types import PRNGKey, VectorField
 from ..errors import InputError
 from ..nets import GRU, Cell, PredRNN, Scales
 from .base import Method, Observed, Parts, inside, repeated
-from .factored import Codes, Factored, matching_rank, mean_codes, parameters_of_leads
+from .factored import Codes, Factored, check_rank, matching_rank, mean_codes, parameters_of_leads
 
 
 class ScaledCell(eqx.Module):
@@ -45,6 +45,11 @@ class FtRnn(Method):
     width: int | None = None
     rank: int | None = None
     scales: Scales | None = None
+
+    def __post_init__(self):
+        check_rank(self.rank)
+        if self.width is not None and self.width < 1:
+            raise InputError(f"`width` must be at least 1, got {self.width}")
 
     def sized(self, state_shape: tuple[int, ...], environments: int) -> "FtRnn":
         """With the rank that matches LEADS' number of parameters."""

@@ -54,14 +54,19 @@ def error_bound(
     _checks.fraction(delta=delta)
     split, norms = _best(r_shared / m, r) if z is None else _given(r_shared / m, r, z)
     p = 64 / (m * n) * math.log(4 / delta)
-    q = 64 / n * math.ceil(norms * c * d * (32 * b) ** 2) * math.log(2 * d**2)
+    try:
+        q = 64 / n * math.ceil(norms * c * d * (32 * b) ** 2) * math.log(2 * d**2)
+    except OverflowError:
+        raise InputError(
+            f"the bound is too large for a number: r = {r:g}, r_shared = {r_shared:g}, b = {b:g}, c = {c:g}"
+        ) from None
     return ErrorBound(max(math.sqrt((p + math.sqrt(p**2 + 4 * q)) / 2), math.sqrt(16 / n)), split, p, q)
 
 
 def _best(shared: Number, specific: Number) -> tuple[float, float]:
     """The z where shared/z² + specific/(1−z)² is smallest, and that value."""
     roots = shared ** (1 / 3), specific ** (1 / 3)
-    return roots[0] / (sum(roots) or 1.0), sum(roots) ** 3
+    return roots[0] / sum(roots) if sum(roots) else 0.5, sum(roots) ** 3
 
 
 def _given(shared: Number, specific: Number, z: Number) -> tuple[Number, float]:

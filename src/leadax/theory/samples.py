@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..errors import InputError
 from . import _checks
 from ._checks import Number
 from .capacity import HypothesisSpace
@@ -55,6 +56,9 @@ def samples(
     _checks.tolerance(epsilon)
     _checks.counts(m=m)
     _checks.fraction(delta=delta)
+    limit = 16 * min(shared.largest_epsilon, specific.largest_epsilon)
+    if not epsilon < limit:
+        raise InputError(f"`epsilon` must be below 64·√c·R = {limit:g} for such networks, got {epsilon:g}")
 
     def at(z: Number) -> tuple[float, float]:
         return shared.log_capacity(z * epsilon / 16), specific.log_capacity((1 - z) * epsilon / 16)
