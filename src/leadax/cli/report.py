@@ -20,7 +20,7 @@ PICTURES = (".png", ".svg", ".pdf")
 PathToShow = Annotated[
     Path,
     tyro.conf.Positional,
-    tyro.conf.arg(metavar="PATH", help="A data file; or a run, or a folder of runs, together with --data."),
+    tyro.conf.arg(metavar="PATH", help="A data file; or a run, a model file or a folder of runs."),
 ]
 
 
@@ -38,7 +38,7 @@ def report(
     Args:
         out: The file to write, .html for the page, or .png, .svg, .pdf for its first picture alone;
             by default PATH with the ending .html.
-        data: For runs: the data file to forecast and to measure errors on.
+        data: For runs: the data file to forecast and to measure errors on; without it the page shows how they learnt.
     """
     from .._atomic import check_destination
 
@@ -50,12 +50,13 @@ def report(
     if target.suffix not in (".html", *PICTURES):
         raise InputError(f"`--out` must end in .html, {', '.join(PICTURES)}, got `{target}`")
     check_destination(target, overwrite=overwrite)
-    if path.is_dir() and path.suffix != ".zarr":
+    if path.suffix == ".safetensors" or (path.is_dir() and path.suffix != ".zarr"):
         if data is None:
-            raise InputError(f"{path} is a folder of runs: say with `--data` which data to draw them on")
-        from ..data import load
+            _draw_learning(path, target)
+        else:
+            from ..data import load
 
-        write_comparison(_models(path), load(data), path.name, target)
+            write_comparison(_models(path), load(data), path.name, target)
     else:
         _draw_data(path, target)
     result({"out": str(target)}, f"{target}", as_json=json)
@@ -73,6 +74,25 @@ def write_comparison(models: "dict[str, Model]", test: "Trajectories", title: st
         _write(next(iter(model_figures(models, test, evaluations).values())), out)
 
 
+def _draw_learning(path: Path, out: Path) -> None:
+    from ..report import Page
+    from ..report.curves import learning_curves
+    from ..report.tables import learning_table
+
+    models = _models(path)
+    curves = learning_curves(models)
+    if out.suffix != ".html":
+        if curves is None:
+            raise InputError(f"{path} has no record of how it learnt: say with `--data` which data to draw it on")
+        return _write(curves, out)
+    page = Page(path.name)
+    page.text("How training went; give --data for forecasts, errors in each environment, and f and g_e.")
+    page.table(*learning_table(models))
+    if curves is not None:
+        page.figure(curves, "Training loss, and test error where there was a test set; bands are the range over seeds")
+    return _write(page, out)
+
+
 def _draw_data(path: Path, out: Path) -> None:
     from ..data import load
 
@@ -84,7 +104,9 @@ def _draw_data(path: Path, out: Path) -> None:
 
 
 def _models(path: Path) -> "dict[str, Model]":
-    """The model of a run, or those of all finished runs in a folder."""
+    """The model of a run or in a file, or those of all finished runs in a folder."""
+    if path.is_file():
+        return {path.stem: open_model(path)}
     if (path / "config.json").exists() or (path / "model.safetensors").exists():
         return {path.name: open_model(path)}
     found = sorted(file.parent for file in path.glob("*/model.safetensors"))

@@ -35,6 +35,18 @@ def _method(name: str, model: "Model", evaluation: "Evaluation", *, best: bool) 
     ]
 
 
+def learning_table(models: "Mapping[str, Model]") -> tuple[list[str], list[list[str]]]:
+    """Header and rows: where training ended, as the runs remember it; means over seeds."""
+    rows = []
+    for name, model in models.items():
+        last = (model.about.get("looks") or [{}])[-1]
+        mean = lambda key, last=last: _error(sum(last[key]) / len(last[key])) if last.get(key) else UNKNOWN
+        steps = model.about.get("steps")
+        cost = [f"{model.parameters:,}", UNKNOWN if steps is None else f"{steps:,}"]
+        rows.append([name, mean("loss"), mean("error"), mean("test"), str(model.seeds), *cost])
+    return ["run", "loss", "training error", "test error", "seeds", "parameters", "steps"], rows
+
+
 def environment_table(evaluations: "Mapping[str, Evaluation]") -> tuple[list[str], list[list[str]]]:
     """Header and rows: the mean squared error of each method in each environment."""
     errors = {name: evaluation.mse_per_environment for name, evaluation in evaluations.items()}
