@@ -118,7 +118,7 @@ def test_compare_and_report(place, capsys):
         (["train", "train.csv", "--out", "x", "--learning-rate", "0"], "`learning_rate` must be positive"),
         (["train", "train.csv", "--out", "x", "--batch-size", "0"], "`batch_size` must be at least 1"),
         (["train", "missing.csv", "--out", "x"], "does not exist"),
-        (["train", "train.csv", "--out", "run", *QUICK, "--steps", "7"], "holds another run: its `s"),
+        (["train", "train.csv", "--out", "run", *QUICK, "--steps", "7"], "holds another run: its `test`"),
         (["train", "test.csv", "--out", "run", "--seeds", "2", *QUICK], "holds another run: its `test`"),
         (["train", "train.csv", "--out", "train.csv/x"], "cannot be written"),
         (["evaluate", "nowhere", "test.csv"], "does not exist"),
