@@ -2,7 +2,8 @@
 
     python examples/decomposition.py RUN [RUN ...] --data test.nc
 
-Prints the root mean square of f(x), g_e(x) and their sum over all observed states, mean and range over the seeds.
+Prints the root mean square of f(x), g_e(x) and their sum over all observed states, and the Lipschitz bound of g_e (the
+product of the spectral norms of its layers), mean and range over the seeds.
 """
 
 import argparse
@@ -16,18 +17,26 @@ import leadax as lx
 
 
 def sizes(model: lx.Model, data: lx.Trajectories) -> np.ndarray:
-    """RMS of f, g_e and f + g_e: `(seed, 3)`."""
+    """RMS of f, g_e and f + g_e, and the Lipschitz bound of g_e: `(seed, 4)`."""
     states = np.where(data.observed, data.states, np.nan).reshape(len(data.environments), -1, *data.state_shape)
     rows = []
     for seed in range(model.seeds):
-        squares = np.zeros(3)
+        squares, slopes = np.zeros(3), []
         for e, environment in enumerate(data.environments):
             points = states[e][np.isfinite(states[e]).all(axis=tuple(range(1, states[e].ndim)))]
             f, g = (jax.vmap(half) for half in model.method.decompose(*model.member(seed, environment)))
+            slopes.append(lipschitz(model.member(seed, environment).specific))
             x = jnp.asarray(points, jnp.float32)
             squares += [float(jnp.mean(jnp.square(v))) for v in (f(x), g(x), f(x) + g(x))]
-        rows.append(np.sqrt(squares / len(data.environments)))
+        rows.append([*np.sqrt(squares / len(data.environments)), np.mean(slopes)])
     return np.stack(rows)
+
+
+def lipschitz(net: object) -> float:
+    """The product of the spectral norms of a net's layers; NaN for what is not a net."""
+    layers = getattr(net, "layers", ())
+    norms = [np.linalg.norm(np.asarray(layer.matrix()), 2) for layer in layers]
+    return float(np.prod(norms)) if norms else float("nan")
 
 
 def main() -> None:
@@ -37,7 +46,7 @@ def main() -> None:
     options.add_argument("--data", type=Path, required=True)
     chosen = options.parse_args()
     data = lx.load(chosen.data)
-    print(f"{'run':30} {'f':>24} {'g_e':>24} {'f + g_e':>24}")
+    print(f"{'run':30} {'f':>24} {'g_e':>24} {'f + g_e':>24} {'Lipschitz bound of g_e':>24}")
     for run in chosen.runs:
         table = sizes(lx.Model.load(run / "model.safetensors"), data)
         cells = [f"{c.mean():.3g} ({c.min():.3g} to {c.max():.3g})" for c in table.T]
