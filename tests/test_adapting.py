@@ -175,3 +175,8 @@ def test_the_folder_of_another_start_is_refused(tmp_path):
         other_data = Trajectories.from_arrays(NOVEL.times, 2 * NOVEL.states, environments=NOVEL.environments)
         with pytest.raises(InputError, match="holds another run: its `train` is"):
             learn(model, other_data, run=folder, scheme=scheme)
+
+
+def test_a_method_that_shares_nothing_cannot_predict_with_it():
+    with pytest.raises(InputError, match="OnePerEnv cannot predict with what is shared alone"):
+        OnePerEnv().neutral(())

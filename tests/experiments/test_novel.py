@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from leadax.data import Trajectories
 from leadax.experiments import novel
 from leadax.experiments.study import Options, carry_out
 from leadax.experiments.table1 import TABLE1
@@ -51,7 +52,7 @@ def test_runs_start_from_the_model_of_table_1(tmp_path, monkeypatch):
         assert options["run"] == tmp_path / "novel" / f"lotka-volterra-{scheme}-clean-2x7-0-after-12000"
         return SimpleNamespace(about={"looks": [{"step": steps, "test": [0.5, 0.7]}]})
 
-    two = SimpleNamespace(environments=("a", "b"), states=np.zeros((2, 1, 20, 2)))
+    two = Trajectories.from_arrays(range(20), np.zeros((2, 1, 20, 2)), environments=["a", "b"])
     monkeypatch.setattr(novel, "data", lambda *ignored: two)
     monkeypatch.setattr(novel, "trained", trained)
     monkeypatch.setattr(novel, "adapt", adapt)

@@ -11,6 +11,7 @@ from .console import check_seed
 
 if TYPE_CHECKING:
     from ..data import Trajectories
+    from ..methods import Method
     from ..model import Model
 
 DataFile: TypeAlias = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DATA", help="A data file.")]
@@ -76,10 +77,10 @@ class Training:
                 "for no penalty use `--method leads-no-min`"
             )
         for option in ("penalty_weight", "lipschitz_weight"):
-            if getattr(self, option) is not None and method != "leads":
+            if getattr(self, option) is not None and not _weighs_omega(build()):
                 raise InputError(f"`--{option.replace('_', '-')}` weighs the Ω of leads: it means nothing for {method}")
         if self.rank is not None:
-            if not hasattr(build(), "rank"):
+            if not _has_rank(build()):
                 raise InputError(f"`--rank` is that of ft-node and ft-rnn: it means nothing for {method}")
             if self.rank < 1:
                 raise InputError(f"`--rank` must be at least 1, got {self.rank}")
@@ -111,8 +112,11 @@ class Training:
 
     def for_method(self, method: str) -> "Training":
         """The same without the options that mean nothing for a method, where they were meant for others."""
-        weights = {} if method == "leads" else {"penalty_weight": None, "lipschitz_weight": None}
-        rank = {} if method.startswith("ft-") else {"rank": None}
+        from ..methods import METHODS
+
+        built = lookup("method", method, METHODS)()
+        weights = {} if _weighs_omega(built) else {"penalty_weight": None, "lipschitz_weight": None}
+        rank = {} if _has_rank(built) else {"rank": None}
         return dataclasses.replace(self, **weights, **rank)
 
     def _penalty(self, settings: Any, protocol: str) -> dict[str, Any]:
@@ -124,6 +128,15 @@ class Training:
         if not isinstance(penalty, Omega):
             raise InputError("`--lipschitz-weight` has no meaning for a linear net: its Ω is the Frobenius norm")
         return {"penalty": dataclasses.replace(penalty, alpha=self.lipschitz_weight)}
+
+
+def _weighs_omega(method: "Method") -> bool:
+    """Whether a weight of Ω can be chosen: leads-no-min has settled on none."""
+    return method.has_omega and method.penalty_weight is None
+
+
+def _has_rank(method: "Method") -> bool:
+    return hasattr(method, "rank")
 
 
 def open_model(path: Path) -> "Model":

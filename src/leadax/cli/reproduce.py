@@ -11,7 +11,6 @@ from .runtime import prepare
 
 # Also in `leadax.experiments.targets.TARGETS` (tested): a wrong name is answered without waiting for JAX.
 NAMES = ("table1", "novel", "linear")
-SYSTEMS = ("lotka-volterra", "gray-scott", "navier-stokes")
 
 TargetName = Annotated[
     str,
@@ -57,10 +56,6 @@ def reproduce(
         results: The folder for TARGET.csv and the pictures; by default results, or runs/smoke for the budget smoke.
     """
     lookup("target", target, dict.fromkeys(NAMES))
-    if system is not None:
-        lookup("system", system, dict.fromkeys(SYSTEMS))
-        if target == "linear":
-            raise InputError("`--system` has no meaning for `linear`, which has its own: leave it out")
     check_seed(seed)
     for name, count in (("seeds", seeds), ("steps", steps)):
         if count is not None and count < 1:
@@ -71,6 +66,10 @@ def reproduce(
     from ..experiments.targets import TARGETS
 
     chosen = TARGETS[target]
+    if system is not None and not chosen.systems:
+        raise InputError(f"`--system` has no meaning for `{target}`, which has its own: leave it out")
+    if system is not None:
+        lookup("system", system, dict.fromkeys(chosen.systems))
     place = from_ or results or (runs / "smoke" if budget == "smoke" else Path("results"))
     if from_ is None:
         usual_seeds, usual_steps = chosen.budgets[budget]

@@ -11,7 +11,7 @@ import jax.random as jr
 from ..adapting import SCHEMES, adapt
 from ..evaluation import evaluate
 from .study import Options, Row, Run, Target
-from .table1 import SHARE_OF_STEPS, SYSTEMS, TABLE1, data, run_name, trained
+from .table1 import SHARE_OF_STEPS, SYSTEMS, TABLE1, data, run_name, setting_of, trained
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,14 +54,7 @@ def _work(options: Options, system: str, scheme: str, folder: Path) -> Sequence[
         options_of_fit = {"steps": own.steps, "test": test, "run": folder}
         found = adapt(model, training, key=jr.key(own.seed), scheme=scheme, **options_of_fit)
         errors = {look["step"]: look["test"] for look in found.about["looks"]}
-    setting = {
-        "system": system,
-        "method": scheme,
-        "m": len(training.environments),
-        "n": training.states.shape[1] * training.states.shape[2],
-        "protocol": own.protocol,
-        "pretraining_steps": model.about["steps"],
-    }
+    setting = setting_of(system, scheme, training, own.protocol) | {"pretraining_steps": model.about["steps"]}
     return [
         {**setting, "steps": step, "seed": seed, "mse_test": error}
         for step, of_seeds in errors.items()
@@ -134,4 +127,5 @@ NOVEL = Target(
     table=table,
     text=text,
     figures=figures,
+    systems=SYSTEMS,
 )

@@ -56,7 +56,8 @@ class Target:
 
     - `budgets`: for each budget its seeds and steps;
     - `runs`: the runs for some options; `table`: from rows to the table's rows; `text`: the table for people;
-    - `figures`: from rows to pictures, by the names of their files.
+    - `figures`: from rows to pictures, by the names of their files;
+    - `systems`: those that one can choose from, if any.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Target:
     table: Callable[[Sequence[Row]], list[dict[str, Any]]]
     text: Callable[[Sequence[Row]], str]
     figures: "Callable[[Sequence[Row]], dict[str, Figure]]"
+    systems: tuple[str, ...] = ()
 
 
 def carry_out(runs: Sequence[Run], folder: Path, progress: Callable[..., None]) -> list[Row]:

@@ -96,16 +96,18 @@ def run_name(options: Options, system: str, method: str) -> str:
     return f"{system}-{name}-{o.protocol}-{o.seeds}x{o.steps}-{o.seed}"
 
 
+def setting_of(system: str, method: str, train: Trajectories, protocol: str) -> dict[str, Any]:
+    """What a row is about; n is in points per environment."""
+    m, n = len(train.environments), train.states.shape[1] * train.states.shape[2]
+    return {"system": system, "method": method, "m": m, "n": n, "protocol": protocol}
+
+
 def _work(options: Options, system: str, method: str, folder: Path) -> Sequence[Row]:
     model = trained(options, system, method, folder)
     train, test = (data(system, split, options.protocol, options.seed) for split in ("train", "test"))
     looks = model.about["looks"]
     setting = {
-        "system": system,
-        "method": method,
-        "m": len(train.environments),
-        "n": train.states.shape[1] * train.states.shape[2],
-        "protocol": options.protocol,
+        **setting_of(system, method, train, options.protocol),
         "steps": model.about["steps"],
         "parameters": model.parameters,
         "seconds": looks[-1]["seconds"],
@@ -159,4 +161,5 @@ TABLE1 = Target(
     table=table,
     text=text,
     figures=figures,
+    systems=SYSTEMS,
 )

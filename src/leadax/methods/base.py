@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PyTree
 
 from .._types import PRNGKey, VectorField
+from ..errors import InputError
 from ..nets import Net, Scaled
 from ..penalty import Penalty
 from ..rollout import rollout
@@ -66,6 +67,8 @@ class Method(abc.ABC):
     penalty: Penalty | None = None
     penalty_weight: float | None = None
 
+    has_omega: ClassVar[bool] = False
+    """Whether Ω and its weights mean something."""
     has_field: ClassVar[bool] = True
     """Whether there is an f and a g_e at all: a recurrent net has none."""
 
@@ -91,8 +94,12 @@ class Method(abc.ABC):
         return (Phase(1.0),)
 
     def look_ahead(self, parts: Parts, error: Callable[[PyTree], Float[Array, ""]]) -> Parts:
-        """What the loss of a `meta` phase is taken of; `error` is that of a specific half, summed over environments."""
-        raise NotImplementedError
+        """What the loss of a `meta` phase is taken of; by default the parts as they are.
+
+        - `error`: that of a specific half, summed over environments.
+        """
+        del error
+        return parts
 
     def sized(self, state_shape: tuple[int, ...], environments: int) -> "Method":
         """The method with sizes filled in that depend on the data."""
@@ -106,7 +113,8 @@ class Method(abc.ABC):
 
     def neutral(self, known: PyTree) -> PyTree:
         """The specific half of one environment that is not known at all: what is shared predicts alone."""
-        raise NotImplementedError
+        del known
+        raise InputError(f"{type(self).__name__} cannot predict with what is shared alone: use another scheme")
 
     def build(self, state_shape: tuple[int, ...], key: PRNGKey) -> Net:
         """One net of this method's architecture."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import jax
 from jaxtyping import Array, PyTree
@@ -23,6 +24,8 @@ class Leads(Method):
     >>> parts.specific.denses[0].weight.shape
     (10, 2, 64)
     """
+
+    has_omega: ClassVar[bool] = True
 
     def init(self, state_shape: tuple[int, ...], environments: int, *, key: PRNGKey) -> Parts:
         """f, and one g for each environment."""
