@@ -10,7 +10,7 @@ from .console import Json, check_seed, message, progress_bar, result
 from .runtime import prepare
 
 # Also in `leadax.experiments.targets.TARGETS` (tested): a wrong name is answered without waiting for JAX.
-NAMES = ("table1", "novel", "linear")
+NAMES = ("table1", "novel", "linear", "coda")
 
 TargetName = Annotated[
     str,
@@ -18,7 +18,7 @@ TargetName = Annotated[
     tyro.conf.arg(
         metavar="TARGET",
         help="table1: all methods on three systems. novel: environments not trained on (Fig. 5, Table S5). "
-        "linear: test error and bound for m = 1, 2, 4, 8 (Fig. 1, Table S2).",
+        "linear: test error and bound for m = 1, 2, 4, 8 (Fig. 1, Table S2). coda: CoDA's own benchmark, beside LEADS.",
     ),
 ]
 From = Annotated[

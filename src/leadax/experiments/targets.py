@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
+from .coda import CODA
 from .linear import LINEAR
 from .novel import NOVEL
 from .study import Target
 from .table1 import TABLE1
 
-TARGETS: Mapping[str, Target] = {target.name: target for target in (TABLE1, NOVEL, LINEAR)}
+TARGETS: Mapping[str, Target] = {target.name: target for target in (TABLE1, NOVEL, LINEAR, CODA)}
