@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from leadax.nets.circular import by_lax, by_shifts, circular_convolution
+from leadax.nets.winograd import by_tiles, fits
 
 CASES = [((7,), 3), ((6, 5), 3), ((3, 4), 5)]
 # Which channels are fewer, and how many numbers are around a point, decides how it is computed.
@@ -51,14 +52,43 @@ def test_gradients_agree_with_the_library(space, taps, channels):
         np.testing.assert_allclose(ours, theirs, atol=1e-12)
 
 
-def test_second_derivatives_agree_with_the_library():
-    x, kernel = case((5, 4), 3)
+@pytest.mark.parametrize("ours", [by_shifts, by_tiles])
+def test_second_derivatives_agree_with_the_library(ours):
+    x, kernel = case((8, 4), 3)
 
     def slope(convolve):
         loss = lambda w, x: jnp.sum(jnp.tanh(convolve(x, w)) ** 2)
         return jax.jit(jax.grad(lambda w: jnp.sum(jax.grad(loss)(w, x) ** 2)))(kernel)
 
-    np.testing.assert_allclose(slope(by_shifts), slope(by_lax), atol=1e-9)
+    np.testing.assert_allclose(slope(ours), slope(by_lax), atol=1e-9)
+
+
+@pytest.mark.parametrize("space", [(4, 4), (8, 12)])
+@pytest.mark.parametrize("channels", CHANNELS)
+def test_tiles(space, channels):
+    """Values and gradients of Winograd's algorithm are those of the library; a single tile is its own neighbour."""
+    x, kernel = case(space, 3, *channels)
+    np.testing.assert_allclose(jax.jit(by_tiles)(x, kernel), loop(x, kernel), atol=1e-12)
+    gradients = lambda convolve: jax.jit(jax.grad(lambda x, w: jnp.sum(jnp.tanh(convolve(x, w))), argnums=(0, 1)))
+    for ours, theirs in zip(gradients(by_tiles)(x, kernel), gradients(by_lax)(x, kernel), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+def test_tiles_in_single_precision():
+    """The paper's layer: the error of the transforms, which divide by 24 and multiply by 8, stays small."""
+    x, kernel = (jnp.asarray(a, jnp.float32) for a in case((32, 32), 3, 64, 64))
+    exact = by_shifts(*case((32, 32), 3, 64, 64))
+    distance = jnp.linalg.norm(by_tiles(x, kernel).astype(float) - exact) / jnp.linalg.norm(exact)
+    assert distance < 5e-6
+
+
+@pytest.mark.parametrize(
+    ("space", "taps", "channels", "tiles"),
+    [((8, 8), 3, (16, 16), True), ((8, 6), 3, (16, 16), False), ((8, 8), 5, (16, 16), False),
+     ((8, 8), 3, (16, 2), False), ((8,), 3, (16, 16), False)],
+)  # fmt: skip
+def test_where_tiles_are_used(space, taps, channels, tiles):
+    assert fits(*case(space, taps, *channels)) == tiles
 
 
 def test_one_kernel_per_environment():

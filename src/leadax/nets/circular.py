@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from . import winograd
+
 
 def circular_convolution(
     x: Float[Array, "*space in"], kernel: Float[Array, "*taps in out"]
@@ -30,7 +32,9 @@ def circular_convolution(
     """
     # Known while tracing, unlike the device: on a machine with a GPU, a net sent to the CPU is right but slower.
     # `lax.platform_dependent` would know, but it traces and differentiates both versions and keeps both's residuals.
-    return by_shifts(x, kernel) if jax.default_backend() == "cpu" else by_lax(x, kernel)
+    if jax.default_backend() != "cpu":
+        return by_lax(x, kernel)
+    return winograd.by_tiles(x, kernel) if winograd.fits(x, kernel) else by_shifts(x, kernel)
 
 
 def by_lax(x: Float[Array, "*space in"], kernel: Float[Array, "*taps in out"]) -> Float[Array, "*space out"]:
@@ -106,15 +110,17 @@ def _backward(residuals: tuple[Plane, Kernel], dy: Plane) -> tuple[Plane, Kernel
     (rows, merged, outputs), channels = kernel.shape, x.shape[-1]
     columns = merged // channels
     over_points = partial(jnp.tensordot, axes=((0, 1), (0, 1)))
+    # With an axis for each of rows, columns and channels, a batch would have more axes than XLA bears.
     if channels < outputs:
-        dkernel = over_points(_neighbours(x, rows, columns), dy).reshape(rows, columns, channels, outputs)
+        dkernel = over_points(_neighbours(x, rows, columns), dy)
     elif outputs < channels:
-        around = over_points(x, _neighbours(dy, rows, columns)).reshape(channels, rows, columns, outputs)
-        dkernel = jnp.moveaxis(jnp.flip(around, axis=(1, 2)), 0, 2)
+        around = over_points(x, _neighbours(dy, rows, columns)).reshape(channels, rows * columns, outputs)
+        dkernel = jnp.flip(around, axis=1).swapaxes(0, 1)
     else:
         # Taps of rows on one side and of columns on the other: one product of large matrices.
         around = over_points(_neighbours(x, rows, 1), _neighbours(dy, 1, columns))
-        dkernel = jnp.flip(around.reshape(rows, channels, columns, outputs), axis=2).swapaxes(1, 2)
+        of_columns = [part.reshape(rows, channels, outputs) for part in jnp.split(around, columns, axis=1)]
+        dkernel = jnp.concatenate(of_columns[::-1], axis=1)
     mirrored = jnp.flip(kernel.reshape(rows, columns, channels, outputs), axis=(0, 1)).swapaxes(2, 3)
     return _correlate(dy, mirrored.reshape(rows, columns * outputs, channels)), dkernel.reshape(kernel.shape)
 
