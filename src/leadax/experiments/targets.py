@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 
+from .environments import ENVIRONMENTS
 from .linear import LINEAR
+from .norms import NORMS
 from .novel import NOVEL
 from .study import Target
 from .table1 import TABLE1
 
-TARGETS: Mapping[str, Target] = {target.name: target for target in (TABLE1, NOVEL, LINEAR)}
+TARGETS: Mapping[str, Target] = {target.name: target for target in (TABLE1, ENVIRONMENTS, NOVEL, LINEAR, NORMS)}
