@@ -51,7 +51,7 @@ class Options:
 
     def for_system(self, system: str, share_of_steps: Mapping[str, float]) -> "Options":
         """The same work for one system, where a step of some costs more than one of others."""
-        steps = self.steps if self.exact else max(1, round(self.steps * share_of_steps[system]))
+        steps = self.steps if self.exact else max(1, round(self.steps * share_of_steps.get(system, 1.0)))
         return replace(self, system=system, steps=steps, exact=True)
 
     def among(self, names: Sequence[str]) -> list[str]:

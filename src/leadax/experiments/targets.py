@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from .coda import CODA
 from .environments import ENVIRONMENTS
 from .linear import LINEAR
 from .norms import NORMS
@@ -9,4 +10,4 @@ from .novel import NOVEL
 from .study import Target
 from .table1 import TABLE1
 
-TARGETS: Mapping[str, Target] = {target.name: target for target in (TABLE1, ENVIRONMENTS, NOVEL, LINEAR, NORMS)}
+TARGETS: Mapping[str, Target] = {target.name: target for target in (TABLE1, ENVIRONMENTS, NOVEL, LINEAR, NORMS, CODA)}
