@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..experiments.study import Options, Outcome, Target
 
 # Also in `leadax.experiments.targets.TARGETS` (tested): a wrong name is answered without waiting for JAX.
-NAMES = ("table1", "environments", "novel", "linear", "norms", "coda")
+NAMES = ("table1", "environments", "novel", "linear", "norms", "figures", "coda")
 
 TargetName = Annotated[
     str,
@@ -25,7 +25,8 @@ TargetName = Annotated[
         help="table1: all methods on three systems. environments: Lotka-Volterra with m = 1, 2, 4, 8 environments of "
         "n = 1, 2, 4, 8 trajectories (Fig. 4, Table S3). novel: environments not trained on (Fig. 5, Table S5). "
         "linear: test error and bound for m = 1, 2, 4, 8 (Fig. 1, Table S2). norms: other norms in the penalty "
-        "(Table S4). coda: CoDA's own benchmark, beside LEADS.",
+        "(Table S4). figures: what the models of table1 forecast (Figs. 2, 3, S1 to S4). "
+        "coda: CoDA's own benchmark, beside LEADS.",
     ),
 ]
 From = Annotated[

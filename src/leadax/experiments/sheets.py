@@ -40,12 +40,12 @@ class Sheet(NamedTuple):
         return "\n\n".join([table, *self.notes])
 
 
-def number(value: float | None, form: str = ".2e") -> str:
+def number(value: float | int | None, form: str = ".2e") -> str:
     """An error, or a dash for one that was not measured."""
     return UNKNOWN if value is None else format(value, form)
 
 
-def with_spread(value: float | None, spread: float | None) -> str:
+def with_spread(value: float | int | None, spread: float | int | None) -> str:
     """An error ± its spread.
 
     >>> with_spread(1.16e-3, 2e-5), with_spread(0.1, None), with_spread(None, None)
@@ -54,7 +54,7 @@ def with_spread(value: float | None, spread: float | None) -> str:
     return number(value) + ("" if spread is None else f" ± {spread:.1e}")
 
 
-def ratio(ours: float | None, theirs: float | None) -> str:
+def ratio(ours: float | int | None, theirs: float | int | None) -> str:
     """Ours divided by the paper's.
 
     >>> ratio(1.0, 2.0), ratio(1.0, None), ratio(1234.5, 1.0)
@@ -65,7 +65,7 @@ def ratio(ours: float | None, theirs: float | None) -> str:
     return f"{ours / theirs:.2f}" if ours / theirs < 100 else f"{ours / theirs:.1e}"
 
 
-def minutes(seconds: float | None) -> str:
+def minutes(seconds: float | int | None) -> str:
     """How long training took.
 
     >>> minutes(90.0), minutes(None)

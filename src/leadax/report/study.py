@@ -34,7 +34,7 @@ def learning_curves(
             axis.set_axis_off()
         for axis, panel in zip(axes, panels, strict=True):
             shown: list[float] = []
-            for colour, scheme, name in _coloured(names):
+            for colour, dashes, scheme, name in _looks(names):
                 curve = curves.get((*panel, scheme))
                 if not curve:
                     continue
@@ -43,7 +43,7 @@ def learning_curves(
                     axis.axhline(float(np.mean(curve[0])), color=colour, ls=(0, (4, 2)), label=name)
                     continue
                 steps, errors = np.array(sorted(curve)), np.array([curve[step] for step in sorted(curve)])
-                axis.plot(steps, np.median(errors, axis=1), color=colour, label=name)
+                axis.plot(steps, np.median(errors, axis=1), color=colour, ls=dashes, label=name)
                 shown += np.median(errors, axis=1).tolist()
                 axis.fill_between(steps, errors.min(axis=1), errors.max(axis=1), color=colour, alpha=0.2, lw=0)
             axis.set(title=f"{panel[0]}, {panel[1]}", xlabel="training steps", yscale="log")
@@ -71,7 +71,7 @@ def errors_of_sizes(lines: Sequence[Mapping[str, Any]], names: Mapping[str, str]
         for axis, n in zip(axes, samples, strict=True):
             of = {(line["method"], line["m"]): line for line in lines if line["n"] == n}
             alone = of.get((next(iter(names)), 1))
-            for colour, method, name in _coloured(names):
+            for colour, _, method, name in _looks(names):
                 points = [of[method, m] for m in sizes if (method, m) in of]
                 if alone and points and (method, 1) not in of:
                     points.insert(0, alone)
@@ -88,10 +88,10 @@ def errors_of_sizes(lines: Sequence[Mapping[str, Any]], names: Mapping[str, str]
     return figure
 
 
-def _coloured(names: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Colour, method and name of each."""
+def _looks(names: Mapping[str, str]) -> Iterator[tuple[str, str, str, str]]:
+    """Colour, style of line, method and name of each; where colours are used up, lines are dashed."""
     for i, (method, name) in enumerate(names.items()):
-        yield COLOURS[i % len(COLOURS)], method, name
+        yield COLOURS[i % len(COLOURS)], "--" if i >= len(COLOURS) else "-", method, name
 
 
 def _legend(figure: "Figure", axes: Iterable["Axes"]) -> None:
