@@ -4,6 +4,8 @@ NumPy's .npz, never pickled: `times`, `environments`, `channels`, `truth` (env, 
 like it for each method under its name.
 """
 
+import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -67,7 +69,7 @@ def read_forecasts(path: Path, methods: Sequence[str]) -> Kept:
             for e, name in enumerate(names)
         ]
         return Kept(forecasts, tuple(str(name) for name in arrays["channels"]))
-    except (OSError, ValueError, KeyError, IndexError) as error:
+    except (OSError, EOFError, ValueError, KeyError, IndexError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"{path} is not a file of forecasts, or is damaged: make it again") from error
 
 

@@ -37,7 +37,7 @@ def runs(options: Options) -> list[Run]:
     ]
 
 
-def penalty(p: float, protocol: str) -> Omega:
+def penalty(p: float | int, protocol: str) -> Omega:
     """The Ω of the system, with another p."""
     omega = PRESETS[SYSTEM].penalty(protocol)
     assert isinstance(omega, Omega)

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from importlib.resources import files
 from pathlib import Path
 
 from ..errors import InputError
@@ -26,7 +25,7 @@ def results_page(targets: Mapping[str, Target], results: Path, out: Path) -> str
         raise InputError(f"{results} has no results: `leadax reproduce {next(iter(targets))}` makes some")
     place = Path(os.path.relpath(results.resolve(), out.resolve().parent)).as_posix()
     sections = [_section(target, results, place) for target in found]
-    differences = (files(__package__) / "differences.md").read_text(encoding="utf-8")
+    differences = Path(__file__).with_name("differences.md").read_text(encoding="utf-8")
     return "\n\n".join([HEAD.format(results=place), *sections, differences.strip()]) + "\n"
 
 

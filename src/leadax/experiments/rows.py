@@ -113,7 +113,7 @@ def _line(rows: list[Row]) -> dict[str, Any]:
     return line
 
 
-def _seconds(rows: list[Row]) -> float | None:
+def _seconds(rows: list[Row]) -> float | int | None:
     """Of all runs together; results that were kept before seconds were have none."""
     if not all("seconds" in row for row in rows):
         return None

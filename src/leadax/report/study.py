@@ -44,11 +44,12 @@ def learning_curves(
                     continue
                 steps, errors = np.array(sorted(curve)), np.array([curve[step] for step in sorted(curve)])
                 axis.plot(steps, np.median(errors, axis=1), color=colour, ls=dashes, label=name)
-                shown += np.median(errors, axis=1).tolist()
+                middle = np.median(errors, axis=1)
+                shown += [float(middle[0]), float(np.quantile(middle, 0.75))]
                 axis.fill_between(steps, errors.min(axis=1), errors.max(axis=1), color=colour, alpha=0.2, lw=0)
             axis.set(title=f"{panel[0]}, {panel[1]}", xlabel="training steps", yscale="log")
-            # Forecasts of a half-trained model may blow up: a single look must not make the rest unreadable.
-            axis.set_ylim(top=5 * float(np.quantile(shown, 0.99)))
+            # Forecasts of a half-trained model may blow up: a few looks must not make the rest unreadable.
+            axis.set_ylim(top=5 * max(shown))
         for row in grid:
             row[0].set_ylabel("mean squared test error")
         _legend(figure, axes)
