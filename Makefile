@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint bench clean
 .DELETE_ON_ERROR:
 
 # One stamp per set of extras: reinstalled when pyproject.toml changes, otherwise free.
@@ -23,6 +23,11 @@ lint: $(VENV)/.installed-dev
 
 test: lint
 	$(BIN)/python -m pytest
+
+# Alone on the machine: it measures time. PyTorch is for comparison only.
+bench: $(VENV)/.installed-data,plot,bench
+	$(BIN)/python benchmarks/step.py --out src/leadax/speed.json
+	$(BIN)/python benchmarks/scaling.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis

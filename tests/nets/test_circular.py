@@ -6,6 +6,8 @@ import pytest
 from leadax.nets.circular import by_lax, by_shifts, circular_convolution
 
 CASES = [((7,), 3), ((6, 5), 3), ((3, 4), 5)]
+# Which channels are fewer, and how many numbers are around a point, decides how it is computed.
+CHANNELS = [(3, 2), (2, 3), (3, 3), (8, 8), (8, 9)]
 
 
 def random(*shape):
@@ -30,15 +32,17 @@ def loop(x, kernel):
 
 
 @pytest.mark.parametrize("convolve", [by_shifts, by_lax])
+@pytest.mark.parametrize("channels", CHANNELS)
 @pytest.mark.parametrize(("space", "taps"), CASES)
-def test_definition(convolve, space, taps):
-    x, kernel = case(space, taps)
+def test_definition(convolve, space, taps, channels):
+    x, kernel = case(space, taps, *channels)
     np.testing.assert_allclose(jax.jit(convolve)(x, kernel), loop(x, kernel), atol=1e-12)
 
 
+@pytest.mark.parametrize("channels", CHANNELS)
 @pytest.mark.parametrize(("space", "taps"), CASES)
-def test_gradients_agree_with_the_library(space, taps):
-    x, kernel = case(space, taps)
+def test_gradients_agree_with_the_library(space, taps, channels):
+    x, kernel = case(space, taps, *channels)
 
     def gradients(convolve):
         return jax.jit(jax.grad(lambda x, w: jnp.sum(jnp.tanh(convolve(x, w))), argnums=(0, 1)))(x, kernel)

@@ -8,6 +8,7 @@ import tyro
 
 from ..errors import LeadaxError
 from .adapt import adapt
+from .bench import bench
 from .bound import bound
 from .compare import compare
 from .console import message
@@ -30,6 +31,7 @@ COMMANDS = {
     "report": report,
     "reproduce": reproduce,
     "bound": bound,
+    "bench": bench,
 }
 
 DESCRIPTION = """Learn the dynamics that many environments share, and what sets each apart, from a few trajectories.

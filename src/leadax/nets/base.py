@@ -1,6 +1,7 @@
 """The two interfaces of this room: a linear layer, and a net made of linear layers."""
 
 import abc
+import math
 
 import equinox as eqx
 from jaxtyping import Array, Float, Inexact
@@ -27,6 +28,10 @@ class LinearLayer(eqx.Module):
     @abc.abstractmethod
     def matrix(self) -> Inexact[Array, "rows columns"]:
         """The weights as one matrix, in the reshaping that spectral normalisation of GANs made common."""
+
+    def operations(self, space: tuple[int, ...]) -> int:
+        """Floating-point operations of `linear` on a field on the grid `space`: 2 for each weight at each point."""
+        return 2 * math.prod(self.matrix().shape) * math.prod(space)
 
     @abc.abstractmethod
     def __call__(self, x: Float[Array, "*space in"]) -> Float[Array, "*space out"]:

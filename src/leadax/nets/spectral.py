@@ -78,6 +78,14 @@ class SpectralConvolution(LinearLayer):
         weight = jax.lax.complex(self.weight[0], self.weight[1])
         return weight.swapaxes(0, 1).reshape(weight.shape[1], -1)
 
+    def operations(self, space: tuple[int, ...]) -> int:
+        """Those of both transforms, axis by axis, and of one complex matrix for each frequency."""
+        _, modes, inputs, outputs = self.weight.shape
+        columns, rows = _waves(space, self.modes)
+        lines = math.prod(space[:-1])
+        transform = 2 * columns.size * lines + 2 * rows.size * self.modes
+        return (inputs + outputs) * transform + 2 * modes * (2 * inputs) * (2 * outputs)
+
     def __call__(self, x: Float[Array, "*space in"]) -> Float[Array, "*space out"]:
         """The same as `linear`."""
         return self.linear(x)

@@ -31,4 +31,9 @@ class Swish(eqx.Module):
 
     def __call__(self, x: Float[Array, "*shape"] | float) -> Float[Array, "*shape"]:
         """The activation of each entry of `x`."""
-        return x * jax.nn.sigmoid(x * jax.nn.softplus(self.beta)) / 1.1
+        # For the backward pass keep `x` alone and compute the rest again: writing it down takes longer.
+        return jax.checkpoint(_swish, prevent_cse=False)(x, self.beta)
+
+
+def _swish(x, beta):
+    return x * jax.nn.sigmoid(x * jax.nn.softplus(beta)) / 1.1

@@ -1,0 +1,51 @@
+"""`leadax bench`."""
+
+from ..errors import InputError, lookup
+from .console import Json, progress_bar, result
+from .runtime import prepare
+
+# Also in `leadax.speed.SYSTEMS` (tested): a wrong name is answered without waiting for JAX.
+NAMES = ("lotka-volterra", "gray-scott", "navier-stokes")
+
+
+def bench(*, system: str | None = None, seconds: float = 5.0, json: Json = False) -> None:
+    """Time a training step of LEADS in the paper's settings, and say how this machine compares.
+
+    Args:
+        system: Only this one of lotka-volterra, gray-scott and navier-stokes.
+        seconds: How long to measure each, after its program was compiled.
+    """
+    if system is not None:
+        lookup("system", system, dict.fromkeys(NAMES))
+    if not seconds > 0:
+        raise InputError(f"`--seconds` must be positive, got {seconds}")
+    prepare()
+    from ..speed import measured, reference
+
+    chosen = (system,) if system else NAMES
+    there, rows = reference(), {}
+    with progress_bar("bench") as progress:
+        for done, name in enumerate(chosen):
+            progress(done, len(chosen), name)
+            rows[name] = measured(name, seconds)
+            rows[name]["times_the_reference"] = there["systems"][name]["leadax_ms"] / rows[name]["ms_per_step"]
+        progress(len(chosen), len(chosen), "bench")
+    result({"systems": rows, "reference": there["machine"]}, _text(rows, there["machine"]), as_json=json)
+
+
+def _text(rows: dict[str, dict[str, float]], machine: str) -> str:
+    head = f"{'':16} {'a step':>10} {'first step':>11} {'of the limit':>13} {'of the reference':>17}"
+    lines = [
+        f"{name:16} {row['ms_per_step']:7.1f} ms {row['first_step_s']:9.1f} s {row['share_of_limit']:13.0%} "
+        f"{row['times_the_reference']:16.2f}x"
+        for name, row in rows.items()
+    ]
+    rate = next(iter(rows.values()))["product_gflop_per_s"]
+    return "\n".join(
+        [
+            head,
+            *lines,
+            f"Matrix products: {rate:.0f} GFLOP/s. The limit: all products of a step at that rate, and nothing else.",
+            f"The reference: {machine} (docs/performance.md). More than 1x: this machine is faster.",
+        ]
+    )
