@@ -26,7 +26,7 @@ test: lint
 
 # Alone on the machine: it measures time. PyTorch is for comparison only.
 bench: $(VENV)/.installed-data,plot,bench
-	$(BIN)/python benchmarks/step.py --out src/leadax/speed.json
+	$(BIN)/python benchmarks/step.py --out benchmarks/results.json
 	$(BIN)/python benchmarks/scaling.py
 
 clean:

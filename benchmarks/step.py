@@ -1,6 +1,6 @@
 """One LEADS training step, side by side: Leadax, PyTorch as a user would write it, PyTorch batched, and the limit.
 
-    make bench           # all systems, the table in docs/performance.md, and src/leadax/speed.json
+    make bench           # all systems; writes benchmarks/results.json, which `leadax bench` compares with
     python benchmarks/step.py --systems lotka-volterra
 
 Same shapes, nets, solver, data, float32, both threads. All three first compute the same loss and gradients, to 1e-4
@@ -40,7 +40,7 @@ def agree(name: str, peer: Any, expected: tuple[float, Any]) -> None:
         sys.exit(f"{name} computes something else: loss {loss} against {expected[0]}")
 
 
-def measure(system: str) -> dict[str, float]:
+def measure(system: str) -> dict[str, Any]:
     import torch
     from peers.torch_step import Batched, Loop
 
@@ -66,13 +66,14 @@ def measure(system: str) -> dict[str, float]:
     return {
         **row,
         "limit_ms": 1e3 * problem.operations / rate,
-        "first_step_s": first,
+        "compile_s": first,
         "gflop_per_step": problem.operations / 1e9,
         "product_gflop_per_s": rate / 1e9,
+        "machine": f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}",
     }
 
 
-def text(rows: dict[str, dict[str, float]]) -> str:
+def text(rows: dict[str, dict[str, Any]]) -> str:
     """The table of docs/performance.md."""
     lines = [
         "| | Leadax | `torch-loop` | `torch-batched` | limit | over loop | over batched | share of the limit |",
@@ -94,8 +95,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="a JSON file to write")
     options = parser.parse_args()
     rows = {system: measure(system) for system in options.systems.split(",")}
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
-    document = json.dumps({"machine": machine, "systems": rows}, indent=2)
+    document = json.dumps(rows, indent=2)
     print(document if options.json else text(rows))
     if options.out:
         options.out.write_text(document + "\n")

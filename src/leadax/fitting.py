@@ -137,6 +137,10 @@ def fit(
     >>> model.environments
     ('e0', 'e1')
     """
+    if not isinstance(method, Method):
+        raise InputError(f"`method` must be a method, such as `Leads()`, got {method!r}")
+    if not isinstance(train, Trajectories):
+        raise InputError(f"`train` must be Trajectories, got {type(train).__name__}: use `leadax.load(FILE)`")
     schedule = Schedule(steps, learning_rate, decay, look_every, checkpoint_every)
     if seeds < 1:
         raise InputError(f"`seeds` must be at least 1, got {seeds}")

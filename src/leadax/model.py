@@ -192,10 +192,14 @@ class Model:
         - `net`: the architecture, if it was one of your own.
         """
         arrays, about = read_arrays(Path(path))
-        if about.get("kind") != "model" or about["format"] > FORMAT:
+        if about.get("kind") != "model":
             raise InputError(
-                f"{path} is a `{about.get('kind')}` file of format {about.get('format')}, this version of Leadax reads "
-                f"models up to format {FORMAT}: install a newer one"
+                f"{path} holds a `{about.get('kind')}`, expected a model: that of a run is model.safetensors"
+            )
+        if about["format"] > FORMAT:
+            raise InputError(
+                f"{path} is a model of format {about['format']}, this version of Leadax reads up to {FORMAT}: "
+                "install a newer one"
             )
         if about["dtype"] == "float64" and not jax.config.jax_enable_x64:  # pyright: ignore[reportAttributeAccessIssue]
             raise InputError(f'{path} is a model in float64: call `jax.config.update("jax_enable_x64", True)` first')

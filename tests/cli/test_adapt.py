@@ -107,6 +107,7 @@ def test_shared_only_learns_nothing(runs, capsys):
         (["adapt", "all/leads", "novel.csv", "--out", "x", "--test", "train.csv"], "test data must have the env"),
         (["predict", "all/ft-rnn", "train.csv", "--out", "y.csv", "--solver", "tsit5"], "ft-rnn has no vector field"),
         (["train", "train.csv", "--out", "x", "--method", "ft-rnn", "--match", "spline"], "FtRnn has no vector field"),
+        (["train", "train.csv", "--out", "x", "--method", "ft-rnn", "--solver", "rk4"], "mean nothing for ft-rnn"),
         (
             ["train", "train.csv", "--out", "x", "--method", "coda", "--penalty-weight", "1"],
             "`--penalty-weight` weighs the Ω of leads: it means nothing for coda",

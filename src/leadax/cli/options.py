@@ -47,7 +47,7 @@ class Training:
     decay: Literal["cosine", "constant"] = "cosine"
     """What becomes of the learning rate: cosine to zero at the last step, or constant as in the paper."""
     batch_size: int | None = None
-    """Trajectories per environment and step; all by default."""
+    """Trajectories per environment and step; all by default, but for the paper's Navier-Stokes data."""
     match: Literal["trajectories", "finite-differences", "spline"] = "trajectories"
     """What is compared with the data: forecast trajectories, or derivatives estimated from the data."""
     protocol: Literal["paper", "clean"] | None = None
@@ -79,6 +79,8 @@ class Training:
         for option in ("penalty_weight", "lipschitz_weight"):
             if getattr(self, option) is not None and not _weighs_omega(build()):
                 raise InputError(f"`--{option.replace('_', '-')}` weighs the Ω of leads: it means nothing for {method}")
+        if not build().has_field and (self.solver is not None or self.substeps != Training.substeps):
+            raise InputError(f"`--solver` and `--substeps` mean nothing for {method}, which solves no equation")
         if self.rank is not None:
             if not _has_rank(build()):
                 raise InputError(f"`--rank` is that of ft-node and ft-rnn: it means nothing for {method}")
@@ -117,7 +119,8 @@ class Training:
         built = lookup("method", method, METHODS)()
         weights = {} if _weighs_omega(built) else {"penalty_weight": None, "lipschitz_weight": None}
         rank = {} if _has_rank(built) else {"rank": None}
-        return dataclasses.replace(self, **weights, **rank)
+        solver = {} if built.has_field else {"solver": None, "substeps": Training.substeps}
+        return dataclasses.replace(self, **weights, **rank, **solver)
 
     def _penalty(self, settings: Any, protocol: str) -> dict[str, Any]:
         from ..penalty import Omega
