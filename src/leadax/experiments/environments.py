@@ -179,7 +179,7 @@ def figures(rows: Sequence[Row], place: Path) -> "dict[str, Figure]":
     }
 
 
-# There are 176 runs of 84 shapes, which take 20 minutes to compile, and a step of all together takes more than a second.
+# 176 runs of 84 shapes, which take 20 minutes to compile; a step of all of them together takes more than a second.
 ENVIRONMENTS = Target(
     name="environments",
     title="More environments, more data (Fig. 4, Table S3)",
