@@ -16,12 +16,12 @@ def test_lines():
     (line,) = coda.table(rows)
     assert (line["mse_known"], line["mse_novel"], line["std_novel"], line["seeds"]) == (2.0, 5.0, 0.0, 2)
     assert line["std_known"] == pytest.approx(2**0.5)
-    assert "2.00e+00" in coda.text(rows)
+    assert "2.00e+00" in coda.sheet(rows).text()
 
 
 def test_a_novel_environment_has_two_numbers_of_its_own(tmp_path):
     """Nine environments with four trajectories are known, four with one are new."""
     run = coda.runs(Options("smoke", 1, 2, "clean"))[1]
-    known, novel = carry_out([run], tmp_path, lambda *ignored: None)
+    known, novel = carry_out([run], tmp_path, lambda *ignored: None).rows
     assert [known[k] for k in ("stage", "m", "n")] == ["known", 9, 80]
     assert [novel[k] for k in ("stage", "m", "n", "parameters_specific")] == ["novel", 4, 20, 2]

@@ -9,7 +9,8 @@ import pytest
 from leadax.cli import run
 from leadax.cli.reproduce import NAMES
 from leadax.experiments.linear import PAPER, bound, data, figures, runs, table
-from leadax.experiments.study import Options, read_rows
+from leadax.experiments.rows import read_rows
+from leadax.experiments.study import Options
 from leadax.experiments.targets import TARGETS
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -68,7 +69,7 @@ def test_from_files_alone(capsys, tmp_path):
     )
     assert all(set(contract.split()) <= set(row) for row in rows)
     assert (tmp_path / "linear.png").stat().st_size > 10_000
-    assert list(figures(read_rows(RESULTS / "linear.csv"))) == ["linear"]
+    assert list(figures(read_rows(RESULTS / "linear.csv"), RESULTS)) == ["linear"]
 
 
 def test_wrong_use(capsys, tmp_path):

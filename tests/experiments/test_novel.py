@@ -1,14 +1,15 @@
 """Novel environments: which runs there are, what their rows and lines say, and a picture."""
 
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from leadax.data import Trajectories
-from leadax.experiments import novel
+from leadax.experiments import novel, table1
 from leadax.experiments.study import Options, carry_out
-from leadax.experiments.table1 import TABLE1
 
 SETTING = {"system": "lotka-volterra", "m": 2, "n": 20, "protocol": "paper", "pretraining_steps": 12_000}
 
@@ -30,11 +31,11 @@ def test_lines():
     assert [alone[f"mse_at_{step}"] for step in novel.AT] == [0.4, 0.4, 0.4]
     assert [specific[f"mse_at_{step}"] for step in novel.AT] == [1.5, pytest.approx(0.2), None]
     assert specific["paper"] == (0.73, 1.36e-3, 1.11e-3)
-    assert "1.50e+00 (7.30e-01)" in novel.text(ROWS)
+    assert "1.50e+00 (7.30e-01, 2.05)" in novel.sheet(ROWS).text()
 
 
 def test_picture():
-    (axis,) = novel.figures(ROWS)["novel"].axes
+    (axis,) = novel.figures(ROWS, Path())["novel"].axes
     assert axis.get_legend_handles_labels()[1] == ["f alone", "f fixed, new g"]
     assert axis.get_yscale() == "log"
 
@@ -43,25 +44,35 @@ def test_runs_start_from_the_model_of_table_1(tmp_path, monkeypatch):
     """In the folder of that study, whatever the budget; what is learnt is recorded at every look."""
     asked = []
 
-    def trained(options, system, method, folder):
-        asked.append((system, method, folder))
+    def trained(options, system, method, runs):
+        asked.append((system, method, runs))
         return SimpleNamespace(about={"steps": 12_000})
 
     def adapt(model, data, *, scheme, steps, **options):
         assert len(data.environments) == 2
         assert options["run"] == tmp_path / "novel" / f"lotka-volterra-{scheme}-clean-2x7-0-after-12000"
-        return SimpleNamespace(about={"looks": [{"step": steps, "test": [0.5, 0.7]}]})
+        return SimpleNamespace(about={"looks": [{"step": steps, "test": [0.5, 0.7], "seconds": 1.5}]})
 
     two = Trajectories.from_arrays(range(20), np.zeros((2, 1, 20, 2)), environments=["a", "b"])
     monkeypatch.setattr(novel, "data", lambda *ignored: two)
-    monkeypatch.setattr(novel, "trained", trained)
+    monkeypatch.setattr(novel, "trained_before", trained)
     monkeypatch.setattr(novel, "adapt", adapt)
     options = Options("hour", 2, 7, "clean", system="lotka-volterra")
     runs = [run for run in novel.runs(options) if "shared-only" not in run.name]
-    rows = carry_out(runs, tmp_path / "novel", lambda *ignored: None)
+    outcome = carry_out(runs, tmp_path / "novel", lambda *ignored: None)
+    outcome.raise_if_failed()
+    rows = outcome.rows
     assert [(row["method"], row["steps"], row["mse_test"]) for row in rows[:2]] == [
         ("specific", 7, 0.5),
         ("specific", 7, 0.7),
     ]
-    folder = tmp_path / TABLE1.name / "lotka-volterra-leads-clean-2x12000-0"
-    assert asked == [("lotka-volterra", "leads", folder)] * 2
+    assert asked == [("lotka-volterra", "leads", tmp_path)] * 2
+
+
+def test_the_model_of_table_1():
+    """Has the steps of its own budget, a share of them where they take long, or those that were asked for."""
+    options = Options("hour", 2, 7, "clean", exact=True)
+    name = lambda system, options: table1.run_name(table1.before(options), system, "leads")
+    assert name("lotka-volterra", options) == "lotka-volterra-leads-clean-2x12000-0"
+    assert name("gray-scott", options) == "gray-scott-leads-clean-2x600-0"
+    assert name("gray-scott", replace(options, model_steps=900)) == "gray-scott-leads-clean-2x900-0"

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from leadax import InputError, RunError
-from leadax.experiments.study import ROWS, Run, carry_out, merged, read_rows, summarise, write_rows
+from leadax import InputError, RunError, __version__
+from leadax.experiments.rows import merged, read_rows, summarise, write_rows
+from leadax.experiments.study import ROWS, Run, carry_out
 
 ROW = {"system": "linear", "method": "leads", "m": 2, "n": 40, "protocol": "clean", "steps": 10, "seed": 0}
 
@@ -24,8 +25,9 @@ def test_finished_runs_are_not_done_again(tmp_path):
         return once
 
     runs = [Run(name, work(name)) for name in ("a", "b")]
-    first = carry_out(runs[:1], tmp_path, nothing)
-    assert carry_out(runs, tmp_path, nothing) == [*first, {"name": "b", "folder": "b"}]
+    (first,) = carry_out(runs[:1], tmp_path, nothing).rows
+    assert first == {"name": "a", "folder": "a", "version": __version__}
+    assert carry_out(runs, tmp_path, nothing).rows == [first, {"name": "b", "folder": "b", "version": __version__}]
     assert done == ["a", "b"]
     (tmp_path / "a" / ROWS).write_text("[{")
     with pytest.raises(RunError, match="is damaged: remove that folder"):
@@ -38,7 +40,7 @@ def test_a_run_that_fails_is_done_again(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         carry_out([Run("a", fail)], tmp_path, nothing)
-    assert carry_out([Run("a", lambda folder: [{"x": 1}])], tmp_path, nothing) == [{"x": 1}]
+    assert carry_out([Run("a", lambda folder: [{"x": 1}])], tmp_path, nothing).rows[0]["x"] == 1
 
 
 def test_rows_survive_their_file(tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 
 from leadax.experiments.study import Options
-from leadax.experiments.table1 import METHODS_SHOWN, PAPER, SYSTEMS, runs, table, text
+from leadax.experiments.table1 import METHODS_SHOWN, PAPER, SYSTEMS, runs, sheet, table
 from leadax.methods import METHODS
 
 
@@ -30,4 +30,4 @@ def test_lines():
     assert (line["mse_test"], line["mse_minimum"], line["paper"]) == (2.5, 1.25, 1.16e-3)
     assert line["mse_std_over_seeds"] == pytest.approx(0.5**0.5)
     assert other["paper"] is None
-    assert "2.50e+00" in text(rows)
+    assert "2.50e+00" in sheet(rows).text()

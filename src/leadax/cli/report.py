@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from ..report import Page
 
 PICTURES = (".png", ".svg", ".pdf")
+PAGE = ".md"
 PathToShow = Annotated[
     Path,
     tyro.conf.Positional,
-    tyro.conf.arg(metavar="PATH", help="A data file; or a run, a model file or a folder of runs."),
+    tyro.conf.arg(metavar="PATH", help="A data file; or a run, a model file or a folder of runs or results."),
 ]
 
 
@@ -37,7 +38,7 @@ def report(
 
     Args:
         out: The file to write, .html for the page, or .png, .svg, .pdf for its first picture alone;
-            by default PATH with the ending .html.
+            by default PATH with the ending .html. For a folder of results of `leadax reproduce`: .md.
         data: For runs: the data file to forecast and to measure errors on; without it the page shows how they learnt.
     """
     from .._atomic import check_destination
@@ -47,6 +48,10 @@ def report(
     target = out or Path(path.resolve().name or "report").with_suffix(".html")
     if out is None and path.name:
         target = path.with_suffix(".html")
+    if target.suffix == PAGE:
+        _write_results(path, target, overwrite=overwrite)
+        result({"out": str(target)}, f"wrote {target}", as_json=json)
+        return
     if target.suffix not in (".html", *PICTURES):
         raise InputError(f"`--out` must end in .html, {', '.join(PICTURES)}, got `{target}`")
     check_destination(target, overwrite=overwrite)
@@ -60,6 +65,17 @@ def report(
     else:
         _draw_data(path, target)
     result({"out": str(target)}, f"{target}", as_json=json)
+
+
+def _write_results(results: Path, out: Path, *, overwrite: bool) -> None:
+    """The page about what `leadax reproduce` measured."""
+    from .._atomic import replacing
+    from ..experiments.page import results_page
+    from ..experiments.targets import TARGETS
+
+    page = results_page(TARGETS, results, out)
+    with replacing(out, overwrite=overwrite) as temporary:
+        temporary.write_text(page, encoding="utf-8")
 
 
 def write_comparison(models: "dict[str, Model]", test: "Trajectories", title: str, out: Path) -> None:

@@ -1,24 +1,32 @@
 """`leadax reproduce`."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
 from ..errors import InputError, lookup
 from .console import Json, check_seed, message, progress_bar, result
+from .executors import workers_for
 from .runtime import prepare
 
+if TYPE_CHECKING:
+    from ..experiments.study import Options, Outcome, Target
+
 # Also in `leadax.experiments.targets.TARGETS` (tested): a wrong name is answered without waiting for JAX.
-NAMES = ("table1", "novel", "linear", "coda")
+NAMES = ("table1", "environments", "novel", "linear", "norms", "figures", "coda")
 
 TargetName = Annotated[
     str,
     tyro.conf.Positional,
     tyro.conf.arg(
         metavar="TARGET",
-        help="table1: all methods on three systems. novel: environments not trained on (Fig. 5, Table S5). "
-        "linear: test error and bound for m = 1, 2, 4, 8 (Fig. 1, Table S2). coda: CoDA's own benchmark, beside LEADS.",
+        help="table1: all methods on three systems. environments: Lotka-Volterra with m = 1, 2, 4, 8 environments of "
+        "n = 1, 2, 4, 8 trajectories (Fig. 4, Table S3). novel: environments not trained on (Fig. 5, Table S5). "
+        "linear: test error and bound for m = 1, 2, 4, 8 (Fig. 1, Table S2). norms: other norms in the penalty "
+        "(Table S4). figures: what the models of table1 forecast (Figs. 2, 3, S1 to S4). "
+        "coda: CoDA's own benchmark, beside LEADS.",
     ),
 ]
 From = Annotated[
@@ -32,11 +40,15 @@ def reproduce(
     /,
     *,
     system: str | None = None,
+    methods: str | None = None,
     budget: Literal["smoke", "hour", "paper"] = "hour",
     seeds: int | None = None,
     steps: int | None = None,
+    model_steps: int | None = None,
     protocol: Literal["paper", "clean"] = "clean",
     seed: int = 0,
+    workers: int = 1,
+    scheduler: str | None = None,
     runs: Path = Path("runs"),
     results: Path | None = None,
     from_: From = None,
@@ -46,44 +58,93 @@ def reproduce(
 
     Args:
         system: Only this one of lotka-volterra, gray-scott and navier-stokes.
+        methods: Only these, with commas between them.
         budget: How much to train: smoke, to see that it works; hour, for numbers that mean something within an hour on
             two cores; paper, for the paper's own effort.
         seeds: Models from different random weights for each number; as the budget says by default.
-        steps: Gradient steps of each run; as the budget says by default.
+        steps: Gradient steps of each run; as the budget says by default, and then fewer where a step takes long.
+        model_steps: For targets that start from the models of table1: the steps of those; as the budget says otherwise.
         protocol: How data are solved, and whether the first point of each trajectory counts in errors (paper).
         seed: The same seed gives the same data and the same weights.
+        workers: Processes to spread the runs over, each with its share of the cores. One is enough for one machine with
+            few cores: the seeds of a run use several.
+        scheduler: The address of a Dask scheduler, such as tcp://host:8786, whose workers do the runs; start them with
+            one thread each, where they see the folder of runs under the same path.
         runs: The folder for the runs.
         results: The folder for TARGET.csv and the pictures; by default results, or runs/smoke for the budget smoke.
     """
     lookup("target", target, dict.fromkeys(NAMES))
     check_seed(seed)
-    for name, count in (("seeds", seeds), ("steps", steps)):
+    for name, count in (("seeds", seeds), ("steps", steps), ("model-steps", model_steps)):
         if count is not None and count < 1:
             raise InputError(f"`--{name}` must be at least 1, got {count}")
-    from ..experiments.study import Options, carry_out, merged, read_rows, write_rows
-
-    prepare(seeds or 4)
+    from ..experiments.rows import read_rows
+    from ..experiments.study import Options
     from ..experiments.targets import TARGETS
 
     chosen = TARGETS[target]
-    if system is not None and not chosen.systems:
-        raise InputError(f"`--system` has no meaning for `{target}`, which has its own: leave it out")
+    usual_seeds, usual_steps = chosen.budgets[budget]
+    prepare(seeds or usual_seeds)
+    wanted = None if methods is None else _known("method", methods.split(","), chosen.methods)
     if system is not None:
-        lookup("system", system, dict.fromkeys(chosen.systems))
+        _known("system", [system], chosen.systems)
     place = from_ or results or (runs / "smoke" if budget == "smoke" else Path("results"))
+    outcome = None
     if from_ is None:
-        usual_seeds, usual_steps = chosen.budgets[budget]
-        options = Options(budget, seeds or usual_seeds, steps or usual_steps, protocol, seed, system)
-        with progress_bar(target) as progress:
-            rows = carry_out(chosen.runs(options), runs / target, progress)
+        options = Options(
+            budget=budget,
+            seeds=seeds or usual_seeds,
+            steps=steps or usual_steps,
+            protocol=protocol,
+            seed=seed,
+            system=system,
+            methods=wanted,
+            exact=steps is not None,
+            model_steps=model_steps,
+        )
+        outcome = _carry_out(chosen, options, runs / target, place, workers, scheduler)
+    if outcome is None or outcome.rows:
+        rows = read_rows(place / f"{target}.csv")
+        result(chosen.table(rows), chosen.sheet(rows).text(), as_json=json)
+        draw(chosen, place)
+    if outcome is not None:
+        outcome.raise_if_failed()
+
+
+def _carry_out(
+    target: "Target", options: "Options", folder: Path, place: Path, workers: int, scheduler: str | None
+) -> "Outcome":
+    """Do the runs, and put what they measured into the folder of results."""
+    from ..experiments.rows import merged, write_rows
+    from ..experiments.study import carry_out
+
+    runs = target.runs(options)
+    with workers_for(options.seeds, workers, scheduler) as executor, progress_bar(target.name) as progress:
+        outcome = carry_out(runs, folder, progress, executor)
+    if outcome.rows:
         place.mkdir(parents=True, exist_ok=True)
-        write_rows(merged(rows, place / f"{target}.csv"), place / f"{target}.csv")
-    rows = read_rows(place / f"{target}.csv")
-    result(chosen.table(rows), chosen.text(rows), as_json=json)
+        path = place / f"{target.name}.csv"
+        write_rows(merged(outcome.rows, path), path)
+        target.keep(runs, folder, place)
+    return outcome
+
+
+def draw(target: "Target", place: Path) -> None:
+    """Draw the pictures of a target from what a folder of results holds."""
     from .._atomic import replacing
+    from ..experiments.rows import read_rows
     from ..report.style import save_figure
 
-    for name, figure in chosen.figures(rows).items():
+    for name, figure in target.figures(read_rows(place / f"{target.name}.csv"), place).items():
         with replacing(place / f"{name}.png", overwrite=True) as temporary:
             save_figure(figure, temporary, "png")
         message(f"picture: {place / name}.png")
+
+
+def _known(what: str, names: Sequence[str], known: tuple[str, ...]) -> tuple[str, ...]:
+    """The names, if the target knows them all."""
+    if not known:
+        raise InputError(f"a {what} cannot be chosen for this target, which has its own: leave the option out")
+    for name in names:
+        lookup(what, name.strip(), dict.fromkeys(known))
+    return tuple(name.strip() for name in names)

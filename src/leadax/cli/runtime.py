@@ -8,15 +8,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
-def prepare(seeds: int = 1) -> None:
+def prepare(seeds: int = 1, cores: int | None = None) -> None:
     """Start JAX: as many CPU devices as seeds can be spread over, and compiled programs kept on disk.
 
     A small system runs no faster on two cores than on one, but two seeds on two devices take little longer than one.
+    `cores` are all by default.
+
     Set LEADAX_CACHE=off to compile everything anew, or to a folder to keep programs there.
     """
     import jax
 
-    cores = os.cpu_count() or 1
+    cores = cores or os.cpu_count() or 1
     with suppress(RuntimeError):  # too late where JAX has computed something already: seeds then share what there is
         jax.config.update("jax_num_cpu_devices", max(n for n in range(1, cores + 1) if seeds % n == 0))
     choice = os.environ.get("LEADAX_CACHE", "")

@@ -15,8 +15,11 @@ import numpy as np
 from ..adapting import adapt
 from ..evaluation import Evaluation, evaluate
 from ..model import Model
-from .study import Options, Row, Run, Target
-from .table1 import data, run_name, setting_of, trained
+from .learning import checkpoint_every, setting_of
+from .rows import Row
+from .sheets import Sheet, minutes, with_spread
+from .study import Options, Run, Target
+from .table1 import data, run_name, trained
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,13 +30,15 @@ METHODS_SHOWN = ("leads", "coda")
 
 def runs(options: Options) -> list[Run]:
     """One for each method: trained, then adapted."""
-    return [Run(run_name(options, SYSTEM, method), partial(_work, options, method)) for method in METHODS_SHOWN]
+    names = options.among(METHODS_SHOWN)
+    return [Run(run_name(options, SYSTEM, method), partial(_work, options, method)) for method in names]
 
 
 def _work(options: Options, method: str, folder: Path) -> Sequence[Row]:
     get = lambda split: data(SYSTEM, split, options.protocol, options.seed)
     known = trained(options, SYSTEM, method, folder / "known")
-    found = adapt(known, get("novel"), key=jr.key(options.seed), steps=options.steps, run=folder / "novel")
+    how = {"steps": options.steps, "checkpoint_every": checkpoint_every(options.steps), "run": folder / "novel"}
+    found = adapt(known, get("novel"), key=jr.key(options.seed), **how)
     return [
         *_rows("known", method, known, evaluate(known, get("test")), options, get("train")),
         *_rows("novel", method, found, evaluate(found, get("novel-test")), options, get("novel")),
@@ -44,8 +49,9 @@ def _rows(stage: str, method: str, model: Model, on_test: Evaluation, options: O
     setting = setting_of(SYSTEM, method, training, options.protocol) | {"steps": options.steps, "stage": stage}
     # What one environment has for itself.
     specific = sum(a.size for a in jax.tree.leaves(model.parts.specific)) // (model.seeds * len(model.environments))
+    seconds = model.about["looks"][-1]["seconds"]
     return [
-        {**setting, "parameters_specific": specific, "seed": seed, "mse_test": error}
+        {**setting, "parameters_specific": specific, "seconds": seconds, "seed": seed, "mse_test": error}
         for seed, error in enumerate(on_test.mse_per_seed.tolist())
     ]
 
@@ -64,36 +70,43 @@ def _line(protocol: str, method: str, steps: int, rows: list[Row]) -> dict[str, 
     for stage, each in errors.items():
         line[f"mse_{stage}"] = float(np.mean(each))
         line[f"std_{stage}"] = float(np.std(each, ddof=1)) if len(each) > 1 else None
-    return {**line, "parameters_specific": rows[0]["parameters_specific"]}
+    seconds = {row["stage"]: row["seconds"] for row in rows if "seconds" in row}
+    cost = sum(seconds.values()) if seconds else None
+    return {**line, "parameters_specific": rows[0]["parameters_specific"], "seconds": cost}
 
 
-def text(rows: Sequence[Row]) -> str:
+def sheet(rows: Sequence[Row]) -> Sheet:
     """The table for people."""
-    number = lambda value: "–" if value is None else f"{value:.2e}"
-    lines = [
-        f"{'protocol':8} {'method':8} {'known':>9} {'± seeds':>9} {'novel':>9} {'± seeds':>9} "
-        f"{'learnt per novel environment':>29} {'seeds':>5} {'steps':>6}"
-    ]
-    for line in table(rows):
-        cells = " ".join(f"{number(line[name]):>9}" for name in ("mse_known", "std_known", "mse_novel", "std_novel"))
-        lines.append(
-            f"{line['protocol']:8} {line['method']:8} {cells} {line['parameters_specific']:29} "
-            f"{line['seeds']:5} {line['steps']:6}"
+    header = "protocol,method,known ± seeds,novel ± seeds,learnt per novel environment,seeds,steps,minutes"
+    cells = [
+        (
+            line["protocol"],
+            line["method"],
+            with_spread(line["mse_known"], line["std_known"]),
+            with_spread(line["mse_novel"], line["std_novel"]),
+            str(line["parameters_specific"]),
+            str(line["seeds"]),
+            str(line["steps"]),
+            minutes(line["seconds"]),
         )
-    return "\n".join(lines)
+        for line in table(rows)
+    ]
+    return Sheet(header.split(","), cells, ("Steps and minutes: of each of the two stages, and of both together.",))
 
 
-def figures(rows: Sequence[Row]) -> "dict[str, Figure]":
+def figures(rows: Sequence[Row], place: Path) -> "dict[str, Figure]":
     """None: it is a table."""
-    del rows
+    del rows, place
     return {}
 
 
 CODA = Target(
     name="coda",
+    title="CoDA's own benchmark (not in the paper)",
     budgets={"smoke": (2, 40), "hour": (4, 12_000), "paper": (4, 120_000)},
     runs=runs,
     table=table,
-    text=text,
+    sheet=sheet,
     figures=figures,
+    methods=METHODS_SHOWN,
 )

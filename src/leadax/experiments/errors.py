@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..evaluation import Evaluation
-from .study import Row
+from .rows import Row
 
 
 def error_rows(setting: Row, train: Evaluation, test: Evaluation) -> list[dict[str, Any]]:

@@ -1,7 +1,6 @@
 """Novel environments (Fig. 5, Table S5): what a pre-trained f is worth, from one trajectory of each new environment."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +9,12 @@ import jax.random as jr
 
 from ..adapting import SCHEMES, adapt
 from ..evaluation import evaluate
-from .study import Options, Row, Run, Target
-from .table1 import SHARE_OF_STEPS, SYSTEMS, TABLE1, data, run_name, setting_of, trained
+from .curves import curves_of
+from .learning import checkpoint_every, setting_of
+from .rows import Row
+from .sheets import Sheet, minutes, number, ratio
+from .study import Options, Run, Target
+from .table1 import SHARE_OF_STEPS, SYSTEMS, before, data, run_name, trained_before
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,60 +36,47 @@ PAPER = {
 
 def runs(options: Options) -> list[Run]:
     """One for each system and scheme."""
-    before = _before(options).steps
     return [
-        Run(f"{run_name(options, system, scheme)}-after-{before}", partial(_work, options, system, scheme))
+        Run(
+            f"{run_name(options, system, scheme)}-after-{before(options).steps}",
+            partial(_work, options, system, scheme),
+        )
         for system in ((options.system,) if options.system else SYSTEMS)
-        for scheme in SCHEMES
+        for scheme in options.among(SCHEMES)
     ]
 
 
 def _work(options: Options, system: str, scheme: str, folder: Path) -> Sequence[Row]:
     # The model that Table 1 trains, or has trained already.
-    before = _before(options)
-    model = trained(before, system, "leads", folder.parent.parent / TABLE1.name / run_name(before, system, "leads"))
+    model = trained_before(options, system, "leads", folder.parent.parent)
     own = options.for_system(system, SHARE_OF_STEPS)
     training, test = (data(system, split, own.protocol, own.seed) for split in ("novel", "novel-test"))
     if scheme == "shared-only":
         alone = evaluate(adapt(model, training, key=jr.key(own.seed), scheme=scheme), test).mse_per_seed
-        errors = {0: alone.tolist()}
+        looks = [{"step": 0, "test": alone.tolist(), "seconds": 0.0}]
     else:
-        options_of_fit = {"steps": own.steps, "test": test, "run": folder}
-        found = adapt(model, training, key=jr.key(own.seed), scheme=scheme, **options_of_fit)
-        errors = {look["step"]: look["test"] for look in found.about["looks"]}
+        how = {"steps": own.steps, "test": test, "run": folder, "checkpoint_every": checkpoint_every(own.steps)}
+        looks = adapt(model, training, key=jr.key(own.seed), scheme=scheme, **how).about["looks"]
     setting = setting_of(system, scheme, training, own.protocol) | {"pretraining_steps": model.about["steps"]}
     return [
-        {**setting, "steps": step, "seed": seed, "mse_test": error}
-        for step, of_seeds in errors.items()
-        for seed, error in enumerate(of_seeds)
+        {**setting, "steps": look["step"], "seed": seed, "mse_test": error, "seconds": look["seconds"]}
+        for look in looks
+        for seed, error in enumerate(look["test"])
     ]
-
-
-def _before(options: Options) -> Options:
-    """The training that comes before: Table 1's, of the same budget."""
-    return replace(options, steps=TABLE1.budgets[options.budget][1])
-
-
-def curves(rows: Sequence[Row]) -> dict[tuple[str, str, str], dict[int, list[float]]]:
-    """For each system, protocol and scheme the test errors of all seeds at each step."""
-    found: dict[tuple[str, str, str], dict[int, list[float]]] = {}
-    for row in rows:
-        curve = found.setdefault((row["system"], row["protocol"], row["method"]), {})
-        curve.setdefault(row["steps"], []).append(row["mse_test"])
-    return found
 
 
 def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """One line for each system, protocol and scheme: test error at each of the steps that the paper shows."""
     lines = []
-    for (system, protocol, scheme), curve in curves(rows).items():
-        of = next(r for r in rows if (r["system"], r["protocol"], r["method"]) == (system, protocol, scheme))
+    for (system, protocol, scheme), curve in curves_of(rows).items():
+        of = [r for r in rows if (r["system"], r["protocol"], r["method"]) == (system, protocol, scheme)]
         lines.append(
             {
-                **{key: of[key] for key in ("system", "method", "m", "n", "protocol", "pretraining_steps")},
+                **{key: of[0][key] for key in ("system", "method", "m", "n", "protocol", "pretraining_steps")},
                 "seeds": len(next(iter(curve.values()))),
                 "steps": max(curve),
                 **{f"mse_at_{step}": _mean(curve, step) for step in AT},
+                "seconds": max((r["seconds"] for r in of if "seconds" in r), default=None),
                 "paper": PAPER[system, scheme],
             }
         )
@@ -99,33 +89,38 @@ def _mean(curve: dict[int, list[float]], step: int) -> float | None:
     return sum(errors) / len(errors) if errors else None
 
 
-def text(rows: Sequence[Row]) -> str:
-    """The table for people, the paper's numbers in brackets."""
-    number = lambda value: "–" if value is None else f"{value:.2e}"
-    head = " ".join(f"{f'after {step} steps':>22}" for step in AT)
-    lines = [f"{'system':15} {'protocol':8} {'scheme':12} {'seeds':>5} {head}"]
+def sheet(rows: Sequence[Row]) -> Sheet:
+    """The table for people: ours, the paper's number, and ours divided by it."""
+    at = [f"after {step} steps (paper, ratio)" for step in AT]
+    cells = []
     for line in table(rows):
-        cells = [f"{number(line[f'mse_at_{s}'])} ({number(p)})" for s, p in zip(AT, line["paper"], strict=True)]
-        lines.append(
-            f"{line['system']:15} {line['protocol']:8} {line['method']:12} {line['seeds']:5} "
-            + " ".join(f"{cell:>22}" for cell in cells)
-        )
-    return "\n".join(lines)
+        ours = [line[f"mse_at_{step}"] for step in AT]
+        errors = [f"{number(o)} ({number(p)}, {ratio(o, p)})" for o, p in zip(ours, line["paper"], strict=True)]
+        cost = [str(line["seeds"]), str(line["steps"]), minutes(line["seconds"]), str(line["pretraining_steps"])]
+        cells.append([line["system"], line["protocol"], line["method"], *errors, *cost])
+    return Sheet(["system", "protocol", "scheme", *at, "seeds", "steps", "minutes", "steps before"], cells, NOTES)
 
 
-def figures(rows: Sequence[Row]) -> "dict[str, Figure]":
+NOTES = ("Errors of the model at that step, in both protocols. Steps before: of the LEADS model that f comes from.",)
+NAMES = {"shared-only": "f alone", "scratch": "from scratch", "specific": "f fixed, new g"}
+
+
+def figures(rows: Sequence[Row], place: Path) -> "dict[str, Figure]":
     """Fig. 5: test error against training steps."""
     from ..report.study import learning_curves
 
-    return {"novel": learning_curves(curves(rows))}
+    del place
+    return {"novel": learning_curves(curves_of(rows), NAMES)}
 
 
 NOVEL = Target(
     name="novel",
+    title="Novel environments (Fig. 5, Table S5)",
     budgets={"smoke": (2, 60), "hour": (4, 10_000), "paper": (4, 10_000)},
     runs=runs,
     table=table,
-    text=text,
+    sheet=sheet,
     figures=figures,
     systems=SYSTEMS,
+    methods=SCHEMES,
 )

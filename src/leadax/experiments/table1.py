@@ -1,21 +1,22 @@
 """Table 1: every method on the same data, trained on all environments at once."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jax.random as jr
-import numpy as np
 
 from ..data import Trajectories
-from ..evaluation import evaluate
-from ..fitting import fit
 from ..methods import METHODS
 from ..model import Model
 from ..systems import get_system, simulate
-from .errors import error_rows
-from .study import Options, Row, Run, Target, summarise
+from .curves import curves_of, keep_curves, read_curves
+from .learning import learn, result_rows, setting_of
+from .rows import KEYS, Row, reported, summarise
+from .sheets import Sheet, minutes, number, ratio, with_spread
+from .study import Options, Run, Target
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,32 +62,33 @@ def runs(options: Options) -> list[Run]:
     return [
         Run(run_name(options, system, method), partial(_work, options, system, method))
         for system in ((options.system,) if options.system else SYSTEMS)
-        for method in METHODS_SHOWN
+        for method in options.among(list(METHODS_SHOWN))
     ]
 
 
 @cache
-def data(system: str, split: str, protocol: str, seed: int) -> Trajectories:
+def data(system: str, split: str, protocol: str, seed: int, trajectories: int | None = None) -> Trajectories:
     """As `leadax simulate` makes them."""
-    return simulate(get_system(system, protocol), key=jr.key(seed), split=split)
+    return simulate(get_system(system, protocol), key=jr.key(seed), split=split, trajectories=trajectories)
 
 
 def trained(options: Options, system: str, method: str, folder: Path) -> Model:
-    """The model of a run: trained, resumed or found finished in its folder."""
-    options = options.for_system(system, SHARE_OF_STEPS)
-    get = lambda split: data(system, split, options.protocol, options.seed)
-    model = fit(
-        METHODS_SHOWN[method](),
-        get("train"),
-        test=get("test"),
-        key=jr.key(options.seed),
-        steps=options.steps,
-        seeds=options.seeds,
-        protocol=options.protocol,
-        run=folder,
-    )
-    model.save(folder / "model.safetensors")
-    return model
+    """The model of a run: found finished in its folder, resumed or trained."""
+    own = options.for_system(system, SHARE_OF_STEPS)
+    train, test = (data(system, split, own.protocol, own.seed) for split in ("train", "test"))
+    return learn(METHODS_SHOWN[method](), train, test, own, folder)
+
+
+def before(options: Options) -> Options:
+    """What Table 1 was asked for, when another target of the same budget takes its models."""
+    steps = options.model_steps or TABLE1.budgets[options.budget][1]
+    return replace(options, steps=steps, exact=options.model_steps is not None)
+
+
+def trained_before(options: Options, system: str, method: str, runs: Path) -> Model:
+    """The model of Table 1 for another target of the same budget; `runs` holds the folders of all targets."""
+    asked = before(options)
+    return trained(asked, system, method, runs / TABLE1.name / run_name(asked, system, method))
 
 
 def run_name(options: Options, system: str, method: str) -> str:
@@ -96,70 +98,75 @@ def run_name(options: Options, system: str, method: str) -> str:
     return f"{system}-{name}-{o.protocol}-{o.seeds}x{o.steps}-{o.seed}"
 
 
-def setting_of(system: str, method: str, train: Trajectories, protocol: str) -> dict[str, Any]:
-    """What a row is about; n is in points per environment."""
-    m, n = len(train.environments), train.states.shape[1] * train.states.shape[2]
-    return {"system": system, "method": method, "m": m, "n": n, "protocol": protocol}
-
-
 def _work(options: Options, system: str, method: str, folder: Path) -> Sequence[Row]:
     model = trained(options, system, method, folder)
     train, test = (data(system, split, options.protocol, options.seed) for split in ("train", "test"))
-    looks = model.about["looks"]
-    setting = {
-        **setting_of(system, method, train, options.protocol),
-        "steps": model.about["steps"],
-        "parameters": model.parameters,
-        "seconds": looks[-1]["seconds"],
-    }
-    smallest = np.fmin.reduce([look["test"] for look in looks]).tolist()  # a look that is not a number is passed over
-    rows = error_rows(setting, evaluate(model, train), evaluate(model, test))
-    return [{**row, "mse_minimum": smallest[row["seed"]]} for row in rows]
+    return result_rows(setting_of(system, method, train, options.protocol), model, train, test)
 
 
 def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """One line for each system, protocol and method; `mse_test` is that of the last step."""
-    lines = summarise(rows)
+    lines = summarise(rows, (*KEYS, "parameters"))
     for line in lines:
-        of = [row for row in rows if all(row[key] == line[key] for key in ("system", "method", "protocol", "steps"))]
-        line["mse_minimum"] = sum(row["mse_minimum"] for row in of) / len(of)
-        line["parameters"], line["seconds"] = of[0]["parameters"], of[0]["seconds"]
         line["paper"] = PAPER.get((line["system"], line["method"]), (None, None))[1]
     return lines
 
 
-def text(rows: Sequence[Row]) -> str:
+def sheet(rows: Sequence[Row]) -> Sheet:
     """The table for people."""
-    number = lambda value: "–" if value is None else f"{value:.2e}"
-    lines = [
-        f"{'system':15} {'protocol':8} {'method':18} {'train':>9} {'last':>9} {'± seeds':>9} {'± traj.':>9} "
-        f"{'minimum':>9} {'paper':>9} {'seeds':>5} {'steps':>6} {'parameters':>10}"
-    ]
-    for line in table(rows):
-        lines.append(
-            f"{line['system']:15} {line['protocol']:8} {line['method']:18} {number(line['mse_train']):>9} "
-            f"{number(line['mse_test']):>9} {number(line['mse_std_over_seeds']):>9} "
-            f"{number(line['mse_std_over_trajectories']):>9} {number(line['mse_minimum']):>9} "
-            f"{number(line['paper']):>9} {line['seeds']:5} {line['steps']:6} {line['parameters']:10}"
+    header = "system,protocol,method,train,last ± seeds,± traj.,minimum,paper,ratio,seeds,steps,minutes,parameters"
+    cells = [
+        (
+            line["system"],
+            line["protocol"],
+            line["method"],
+            number(line["mse_train"]),
+            with_spread(line["mse_test"], line["mse_std_over_seeds"]),
+            number(line["mse_std_over_trajectories"]),
+            number(line["mse_minimum"]),
+            number(line["paper"]),
+            ratio(reported(line)[0], line["paper"]),
+            str(line["seeds"]),
+            str(line["steps"]),
+            minutes(line["seconds"]),
+            str(line["parameters"]),
         )
-    lines.append(
-        "Minimum: the smallest test error on the way, which the paper reports; last: of the model one is left with."
-    )
-    return "\n".join(lines)
+        for line in table(rows)
+    ]
+    return Sheet(header.split(","), cells, NOTES)
 
 
-def figures(rows: Sequence[Row]) -> "dict[str, Figure]":
-    """None: it is a table."""
+NOTES = (
+    "Minimum: the smallest test error on the way, which the paper reports; last: of the model one is left with. "
+    "Ratio: minimum (`paper`) or last (`clean`) to the paper's.",
+)
+
+
+def figures(rows: Sequence[Row], place: Path) -> "dict[str, Figure]":
+    """Test error against steps, where the curves are kept."""
+    from ..report.study import learning_curves
+
     del rows
-    return {}
+    found = curves_of(read_curves(place / CURVES))
+    order = {name: name for name in METHODS_SHOWN}
+    return {"table1": learning_curves(found, order)} if found else {}
 
 
+def keep(runs: Sequence[Run], folder: Path, place: Path) -> None:
+    """The curves of all runs."""
+    keep_curves([folder / run.name for run in runs], place / CURVES)
+
+
+CURVES = "table1-curves.csv"
 TABLE1 = Target(
     name="table1",
+    title="All environments at once (Table 1)",
     budgets={"smoke": (2, 40), "hour": (4, 12_000), "paper": (4, 120_000)},
     runs=runs,
     table=table,
-    text=text,
+    sheet=sheet,
     figures=figures,
     systems=SYSTEMS,
+    methods=tuple(METHODS_SHOWN),
+    keep=keep,
 )

@@ -3,9 +3,14 @@
 from collections.abc import Mapping
 
 from .coda import CODA
+from .environments import ENVIRONMENTS
+from .figures import FIGURES
 from .linear import LINEAR
+from .norms import NORMS
 from .novel import NOVEL
 from .study import Target
 from .table1 import TABLE1
 
-TARGETS: Mapping[str, Target] = {target.name: target for target in (TABLE1, NOVEL, LINEAR, CODA)}
+TARGETS: Mapping[str, Target] = {
+    target.name: target for target in (TABLE1, ENVIRONMENTS, NOVEL, LINEAR, NORMS, FIGURES, CODA)
+}

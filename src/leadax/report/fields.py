@@ -39,10 +39,14 @@ class Row(NamedTuple):
         return {f"error of\n{label(k, 16)}": np.abs(values - self.truth) for k, values in self.predicted.items()}
 
 
-def field_comparison(forecasts: Sequence[Forecasts], channel: int, name: str) -> "Figure":
+def field_comparison(forecasts: Sequence[Forecasts], channel: int, name: str, largest: float | None = None) -> "Figure":
     """One row per environment: the truth, each method's forecast, and each method's absolute error.
 
     A field in the plane is shown at the last observed time, a field on a line over all times.
+
+    **Arguments**
+
+    - `largest`: the error that is brightest; from the data by default.
     """
     rows = [_row(forecast, channel) for forecast in forecasts]
     truth = np.concatenate([row.truth.ravel() for row in rows])
@@ -51,19 +55,21 @@ def field_comparison(forecasts: Sequence[Forecasts], channel: int, name: str) ->
         figure, left, right = _layout(rows)
         _draw(figure, left, rows, [row.states for row in rows], field_scale(truth), label(name, 60))
         error_name = f"absolute error of {label(name, 60)}"
-        _draw(figure, right, rows, [row.errors for row in rows], error_scale(truth, errors), error_name)
+        _draw(figure, right, rows, [row.errors for row in rows], error_scale(truth, errors, largest), error_name)
     return figure
 
 
-def error_scale(truth: np.ndarray, errors: np.ndarray) -> dict[str, Any]:
+def error_scale(truth: np.ndarray, errors: np.ndarray, largest: float | None = None) -> dict[str, Any]:
     """Colours from zero to the largest error, but to no more than the range of the truth: one wild forecast hides none.
+
+    Or to another `largest`, to compare with other pictures.
 
     >>> error_scale(np.array([1.0, 3.0]), np.array([0.5, 1e9]))
     {'cmap': 'magma', 'vmin': 0.0, 'vmax': 2.0}
     """
     span = float(np.nanmax(truth) - np.nanmin(truth)) or 1.0
-    largest = float(np.nanmax(errors, initial=0.0)) or span
-    return {"cmap": "magma", "vmin": 0.0, "vmax": min(largest, span)}
+    most = float(np.nanmax(errors, initial=0.0)) or span
+    return {"cmap": "magma", "vmin": 0.0, "vmax": largest or min(most, span)}
 
 
 def _row(forecast: Forecasts, channel: int) -> Row:

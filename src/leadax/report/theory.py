@@ -29,7 +29,7 @@ def error_and_bound(lines: Sequence[Mapping[str, Any]]) -> "Figure":
         left.set(title="test error, measured", ylabel="mean squared error")
         right.set(title="bound on test error − training error (Prop. 5)", ylabel="ε")
         for axis in (left, right):
-            _environments(axis, sorted({line["m"] for line in lines}))
+            environments_axis(axis, sorted({line["m"] for line in lines}))
             axis.set_yscale("log")
             _plain_numbers(axis)
         figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4, handlelength=2.5)
@@ -45,7 +45,7 @@ def samples_and_bound(m: Sequence[int], n: Sequence[int], bound: Sequence[float 
             shown = [(x, y) for x, y in zip(m, values, strict=True) if y is not None]
             axis.plot(*zip(*shown, strict=True), color=colour, marker="o", ms=3.5)
             axis.set_yscale("log")
-            _environments(axis, m)
+            environments_axis(axis, m)
         left.set(title="samples that are enough", ylabel="samples per environment, n")
         right.set(title="bound on test error − training error", ylabel="ε")
         _plain_numbers(right)
@@ -77,7 +77,8 @@ def _pair(axis: "Axes", lines: list[Mapping[str, Any]], value: str, colour: str,
             axis.annotate("", (m, ends[WITH][m]), (m, start), arrowprops=arrow)
 
 
-def _environments(axis: "Axes", m: Sequence[int]) -> None:
+def environments_axis(axis: "Axes", m: Sequence[int]) -> None:
+    """The number of environments, which doubles, along x."""
     from matplotlib.ticker import NullLocator
 
     axis.set_xscale("log", base=2)

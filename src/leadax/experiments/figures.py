@@ -1,0 +1,143 @@
+"""The pictures of forecasts (Figs. 2, 3 and S1 to S4): LEADS and the two baselines that the paper shows beside it.
+
+The first test trajectory of the first environments of each system, by the first seed of the models of Table 1.
+"""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .forecasts import keep_forecasts, read_forecasts
+from .learning import setting_of
+from .rows import KEYS, Row
+from .sheets import Sheet, number
+from .study import Options, Run, Target
+from .table1 import METHODS_SHOWN as KNOWN
+from .table1 import before, data, run_name, trained_before
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+METHODS_SHOWN = ("one-per-env", "ft-node", "leads")
+
+
+class Shown(NamedTuple):
+    """What the paper shows of a system: so many environments and channels, and errors up to `largest_error`."""
+
+    environments: int
+    channels: int
+    largest_error: float | None = None
+
+
+SYSTEMS = {"lotka-volterra": Shown(4, 2), "gray-scott": Shown(3, 1, 0.6), "navier-stokes": Shown(3, 1, 0.2)}
+
+
+def runs(options: Options) -> list[Run]:
+    """One for each system: it trains what Table 1 has not trained yet. Steps are those of Table 1's models."""
+    if options.exact and options.model_steps is None:
+        options = replace(options, model_steps=options.steps)
+    return [
+        Run(_name(options, system), partial(_work, options, system))
+        for system in ((options.system,) if options.system else SYSTEMS)
+    ]
+
+
+def _methods(options: Options) -> list[str]:
+    return list(METHODS_SHOWN) if options.methods is None else options.among(list(KNOWN))
+
+
+def _name(options: Options, system: str) -> str:
+    return run_name(before(options), system, "+".join(_methods(options)))
+
+
+def _work(options: Options, system: str, folder: Path) -> Sequence[Row]:
+    models = {method: trained_before(options, system, method, folder.parent.parent) for method in _methods(options)}
+    train, test = (data(system, split, options.protocol, options.seed) for split in ("train", "test"))
+    shown = SYSTEMS[system]
+    test = test.select(slice(shown.environments))
+    errors = keep_forecasts(models, test, shown.channels, folder / _file(system, options.protocol))
+    return [
+        {
+            **setting_of(system, method, train, options.protocol),
+            "steps": models[method].about["steps"],
+            "environment": name,
+            "seed": 0,
+            "mse_test": float(error),
+        }
+        for method, of_environments in errors.items()
+        for name, error in zip(test.environments, of_environments, strict=True)
+    ]
+
+
+def _file(system: str, protocol: str) -> str:
+    return f"forecasts-{system}-{protocol}.npz"
+
+
+def keep(runs: Sequence[Run], folder: Path, place: Path) -> None:
+    """The forecasts of all systems."""
+    for file in (file for run in runs for file in (folder / run.name).glob("forecasts-*.npz")):
+        shutil.copyfile(file, place / file.name)
+
+
+def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """One line for each system, protocol, method and environment: the error of what is drawn."""
+    return [{**{key: row[key] for key in KEYS}, **{k: row[k] for k in ("environment", "mse_test")}} for row in rows]
+
+
+def sheet(rows: Sequence[Row]) -> Sheet:
+    """The table for people."""
+    header = ("system", "protocol", "method", "environment", "error of what is drawn", "steps")
+    cells = [
+        (
+            *(line[k] for k in ("system", "protocol", "method", "environment")),
+            number(line["mse_test"]),
+            str(line["steps"]),
+        )
+        for line in table(rows)
+    ]
+    return Sheet(header, cells, NOTES)
+
+
+NOTES = ("Of one trajectory each, by one seed, the first point included.",)
+
+
+def figures(rows: Sequence[Row], place: Path) -> "dict[str, Figure]":
+    """For each system and protocol its portraits, or its last states and whole sequences."""
+    found: dict[str, Figure] = {}
+    for system, protocol in dict.fromkeys((row["system"], row["protocol"]) for row in rows):
+        methods = dict.fromkeys(row["method"] for row in rows if (row["system"], row["protocol"]) == (system, protocol))
+        found |= _drawn(system, protocol, place / _file(system, protocol), list(methods))
+    return found
+
+
+def _drawn(system: str, protocol: str, path: Path, methods: list[str]) -> "dict[str, Figure]":
+    from ..report.fields import field_comparison
+    from ..report.portraits import portraits
+    from ..report.sequences import error_sequences, state_sequences
+
+    forecasts, channels = read_forecasts(path, methods)
+    name, largest = f"figures-{system}-{protocol}", SYSTEMS[system].largest_error
+    if forecasts[0].truth.ndim == 2:
+        return {name: portraits(forecasts, channels)}
+    return {
+        name: field_comparison(forecasts, 0, channels[0], largest),
+        f"{name}-sequences": state_sequences(forecasts, 0, channels[0]),
+        f"{name}-errors": error_sequences(forecasts, 0, channels[0], largest),
+    }
+
+
+FIGURES = Target(
+    name="figures",
+    title="Forecasts (Figs. 2, 3, S1 to S4)",
+    budgets={"smoke": (2, 40), "hour": (4, 12_000), "paper": (4, 120_000)},
+    runs=runs,
+    table=table,
+    sheet=sheet,
+    figures=figures,
+    systems=tuple(SYSTEMS),
+    methods=tuple(KNOWN),
+    keep=keep,
+)

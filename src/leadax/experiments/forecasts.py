@@ -1,0 +1,77 @@
+"""Forecasts in a small file of their own, so that they can be drawn again without a model.
+
+NumPy's .npz, never pickled: `times`, `environments`, `channels`, `truth` (env, time, *space, channel), and an array
+like it for each method under its name.
+"""
+
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from .._atomic import replacing
+from ..data import Trajectories
+from ..errors import InputError
+from ..model import Model
+from ..report.forecasts import Forecasts
+
+# States are rounded to multiples of this: far less than a colour can show, and the file is half as large.
+GRAIN = 2.0**-11
+
+
+class Kept(NamedTuple):
+    """What is read from a file: for each environment the truth and all forecasts, and the names of the channels."""
+
+    forecasts: list[Forecasts]
+    channels: tuple[str, ...]
+
+
+def first_seed(model: Model) -> Model:
+    """The model from its first seed alone: the mean of several forecasts would be better than any method is."""
+    return replace(model, parts=jax.tree.map(lambda a: a[:1], model.parts))
+
+
+def keep_forecasts(models: Mapping[str, Model], test: Trajectories, channels: int, path: Path) -> dict[str, np.ndarray]:
+    """Forecast the first trajectory of each environment, and write it down; returns mean squared errors, `(env,)`.
+
+    **Arguments**
+
+    - `channels`: only so many of the first ones are kept.
+    """
+    times, truth = test.times[0, 0], test.states[:, 0]
+    predict = lambda model: np.stack(
+        [model.predict(truth[e, 0], times, environment=name) for e, name in enumerate(test.environments)]
+    )
+    predicted = {name: predict(first_seed(model)) for name, model in models.items()}
+    shown = {"truth": truth, **predicted}
+    arrays = {name: _rounded(states[..., :channels]) for name, states in shown.items()}
+    about = {"times": times, "environments": test.environments, "channels": test.channels[:channels]}
+    with replacing(path, overwrite=True) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **{k: np.asarray(v) for k, v in about.items()}, **arrays)
+    axes = tuple(range(1, truth.ndim))
+    return {name: np.mean((states - truth) ** 2, axis=axes) for name, states in predicted.items()}
+
+
+def read_forecasts(path: Path, methods: Sequence[str]) -> Kept:
+    """What `keep_forecasts` wrote, with those of the methods that are there."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        names, times = [str(name) for name in arrays["environments"]], arrays["times"]
+        predicted = {name: arrays[name] for name in methods if name in arrays}
+        forecasts = [
+            Forecasts(name, times, arrays["truth"][e], {method: states[e] for method, states in predicted.items()})
+            for e, name in enumerate(names)
+        ]
+        return Kept(forecasts, tuple(str(name) for name in arrays["channels"]))
+    except (OSError, EOFError, ValueError, KeyError, IndexError, zipfile.BadZipFile, zlib.error) as error:
+        raise InputError(f"{path} is not a file of forecasts, or is damaged: make it again") from error
+
+
+def _rounded(states: np.ndarray) -> np.ndarray:
+    return (np.round(states / GRAIN) * GRAIN).astype(np.float32)

@@ -1,0 +1,37 @@
+"""The page of all results: each table beside the paper's numbers, each figure, and what differs from the paper."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..errors import InputError
+from .rows import read_rows
+from .study import Target
+
+HEAD = """# The paper, reproduced
+
+Made by `leadax report results --out docs/results.md --overwrite` from the files in [results]({results}): do not edit.
+Errors are mean squared errors of forecasts of test trajectories; ratio is ours divided by the paper's: less than 1 is
+better. Protocols and other differences: [below](#what-differs-from-the-paper-and-why)."""
+
+
+def results_page(targets: Mapping[str, Target], results: Path, out: Path) -> str:
+    """The page in Markdown, about those targets that a folder of results has; links are relative to `out`.
+
+    Every picture that belongs to a target is shown if it is there.
+    """
+    found = [target for target in targets.values() if (results / f"{target.name}.csv").exists()]
+    if not found:
+        raise InputError(f"{results} has no results: `leadax reproduce {next(iter(targets))}` makes some")
+    place = Path(os.path.relpath(results.resolve(), out.resolve().parent)).as_posix()
+    sections = [_section(target, results, place) for target in found]
+    differences = Path(__file__).with_name("differences.md").read_text(encoding="utf-8")
+    return "\n\n".join([HEAD.format(results=place), *sections, differences.strip()]) + "\n"
+
+
+def _section(target: Target, results: Path, place: str) -> str:
+    rows = read_rows(results / f"{target.name}.csv")
+    command = f"`leadax reproduce {target.name}`, from [{target.name}.csv]({place}/{target.name}.csv)"
+    drawn = [name for name in target.figures(rows, results) if (results / f"{name}.png").exists()]
+    pictures = [f"![{name}]({place}/{name}.png)" for name in drawn]
+    return "\n\n".join([f"## {target.title}", f"{command}.", target.sheet(rows).markdown(), *pictures])

@@ -1,0 +1,134 @@
+"""The rows of a study: one long CSV file per target, and what is averaged over.
+
+A row is about one environment in one seed's model: where it comes from, what was measured, and what else a target adds.
+"""
+
+import csv
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .._atomic import replacing
+from ..errors import InputError
+
+Row = Mapping[str, Any]
+KEYS = ("system", "method", "m", "n", "protocol", "steps")
+NEEDED = (*KEYS, "seed", "mse_test")
+
+
+def write_rows(rows: Sequence[Row], path: Path) -> None:
+    """Write rows as CSV, a column for everything that any of them has."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    with replacing(path, overwrite=True) as temporary, temporary.open("w", newline="") as file:
+        writer = csv.DictWriter(file, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({name: _short(value) for name, value in row.items()} for row in rows)
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Read what `write_rows` wrote; what looks like a number is one, and what is empty is not there."""
+    if not path.exists():
+        raise InputError(f"{path} does not exist: `leadax reproduce {path.stem}` makes it")
+    with path.open(newline="") as file:
+        rows: list[Row] = [{k: _value(k, text) for k, text in row.items() if text} for row in csv.DictReader(file)]
+    missing = next((name for row in rows for name in NEEDED if name not in row), None)
+    if not rows or missing:
+        what = f"a row lacks `{missing}`" if rows else "it has no rows"
+        raise InputError(f"{path} is not a table of results, or is damaged: {what}")
+    return rows
+
+
+def merged(rows: Sequence[Row], path: Path) -> list[Row]:
+    """These rows, and before them those in the file of other systems, methods, sizes or protocols.
+
+    Results of more steps are not replaced by those of fewer.
+    """
+    of = lambda row: tuple(row.get(key) for key in KEYS if key != "steps")
+    most: dict[tuple[Any, ...], int] = {}
+    for row in rows:
+        most[of(row)] = max(row["steps"], most.get(of(row), 0))
+    before = read_rows(path) if path.exists() else []
+    for row in before:
+        if row["steps"] > most.get(of(row), row["steps"]):
+            raise InputError(
+                f"{path} has results of {row['steps']} steps, which these of {most[of(row)]} would replace: "
+                "choose another `--results`"
+            )
+    return [row for row in before if of(row) not in most] + list(rows)
+
+
+def summarise(rows: Iterable[Row], keys: Sequence[str] = KEYS) -> list[dict[str, Any]]:
+    """One line for all rows that agree in `keys`: means of errors, and their spread over seeds and over trajectories.
+
+    Rows have `seed`, `mse_train`, `mse_test` and `std_over_trajectories`, the spread of `mse_test` in an environment;
+    those of several runs have a `group`, and `seconds` are then those of all of them. Every environment counts alike.
+
+    >>> row = {"method": "leads", "mse_train": 0.0, "std_over_trajectories": 1.0}
+    >>> line, = summarise([{**row, "seed": s, "mse_test": e} for s in (0, 1) for e in (1.0 + s, 3.0 + s)], ["method"])
+    >>> [round(line[name], 3) for name in ("mse_test", "mse_std_over_seeds", "mse_std_over_trajectories")]
+    [2.5, 0.707, 1.414]
+    """
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[key] for key in keys), []).append(row)
+    return [dict(zip(keys, values, strict=True)) | _line(group) for values, group in groups.items()]
+
+
+def reported(line: Row) -> tuple[float, float | None]:
+    """What is set beside the paper's number, and its spread over seeds.
+
+    In the protocol `paper` the smallest test error on the way, as the paper has it; otherwise that of the last step.
+    """
+    if line["protocol"] == "paper" and line.get("mse_minimum") is not None:
+        return line["mse_minimum"], line["mse_minimum_std_over_seeds"]
+    return line["mse_test"], line["mse_std_over_seeds"]
+
+
+def _line(rows: list[Row]) -> dict[str, Any]:
+    seeds = sorted({row["seed"] for row in rows})
+    of_seed = lambda seed, name: [row[name] for row in rows if row["seed"] == seed]
+    per_seed = lambda name: [statistics.fmean(of_seed(seed, name)) for seed in seeds]
+    spread = lambda values: statistics.stdev(values) if len(values) > 1 else None
+    # The variance over all trajectories is that within environments plus that between them.
+    spreads = [
+        (
+            statistics.fmean(s**2 for s in of_seed(seed, "std_over_trajectories"))
+            + statistics.pvariance(of_seed(seed, "mse_test"))
+        )
+        ** 0.5
+        for seed in seeds
+    ]
+    line = {
+        "seeds": len(seeds),
+        "mse_train": statistics.fmean(row["mse_train"] for row in rows),
+        "mse_test": statistics.fmean(per_seed("mse_test")),
+        "mse_std_over_seeds": spread(per_seed("mse_test")),
+        "mse_std_over_trajectories": statistics.fmean(spreads),
+        "seconds": _seconds(rows),
+    }
+    if all("mse_minimum" in row for row in rows):
+        minima = per_seed("mse_minimum")
+        line |= {"mse_minimum": statistics.fmean(minima), "mse_minimum_std_over_seeds": spread(minima)}
+    return line
+
+
+def _seconds(rows: list[Row]) -> float | int | None:
+    """Of all runs together; results that were kept before seconds were have none."""
+    if not all("seconds" in row for row in rows):
+        return None
+    return sum({row.get("group", 0): row["seconds"] for row in rows}.values())
+
+
+def _short(value: Any) -> Any:
+    return f"{value:.6g}" if isinstance(value, float) else value
+
+
+def _value(name: str, text: str) -> Any:
+    # A version such as 1.0 is not a number.
+    for kind in (int, float) if name != "version" else ():
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,78 @@
+"""Groups of environments, and norms in Ω: which runs there are, what their lines say, and a picture."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from leadax.experiments import environments, norms
+from leadax.experiments.environments import PAPER, SIZES, TOTAL, TRAJECTORIES
+from leadax.experiments.study import Options
+
+
+def row(method, m, n, seed, error, group=0, protocol="paper"):
+    setting = {"system": "lotka-volterra", "method": method, "m": m, "n": 20 * n, "protocol": protocol, "steps": 10}
+    errors = {"mse_train": 0.0, "mse_test": 2 * error, "std_over_trajectories": 0.0, "mse_minimum": error}
+    return {**setting, "group": group, "seconds": 30.0, "environment": f"e{group}", "seed": seed, **errors}
+
+
+def test_every_group_is_learnt_once():
+    names = [run.name for run in environments.runs(Options("hour", 2, 20, "clean"))]
+    five, alone = 5 * len(TRAJECTORIES) * (4 + 2 + 1), len(TRAJECTORIES)
+    assert len(names) == len(set(names)) == five + alone + TOTAL * len(TRAJECTORIES) == 176
+    smoke = environments.runs(Options("smoke", 2, 20, "clean"))
+    assert len(smoke) == 5 * 3 + 1 + 1, "one group of each size, n = 1·K"
+    assert len(environments.runs(Options("hour", 2, 20, "clean", methods=("leads",)))) == 28
+
+
+def test_groups_cover_the_same_eight_environments(cheap_data):
+    options = Options("smoke", 1, 1, "clean")
+    for m in SIZES:
+        found = [name for g in range(TOTAL // m) for name in environments.grouped(options, m, 1, g)[0].environments]
+        assert len(found) == len(set(found)) == TOTAL
+    train, test = environments.grouped(options, 4, 2, 1)
+    assert train.environments == test.environments
+    assert (train.states.shape[1], test.states.shape[1]) == (2, 32)
+
+
+def test_lines():
+    """Means over groups and seeds, the time of all groups, and what the protocol reports beside the paper's number."""
+    rows = [row("leads", 2, 1, seed, error, group) for seed, group, error in
+            [(0, 0, 1e-3), (0, 1, 3e-3), (1, 0, 2e-3), (1, 1, 4e-3)]]  # fmt: skip
+    (line,) = environments.table(rows)
+    assert (line["mse_test"], line["mse_minimum"]) == (pytest.approx(5e-3), pytest.approx(2.5e-3))
+    assert (line["paper"], line["seconds"], line["seeds"]) == (3.65e-3, 60.0, 2)
+    assert "2.50e-03 ± 7.1e-04 (3.65e-03, 0.68)" in environments.sheet(rows).text()
+    clean = [{**row, "protocol": "clean"} for row in rows]
+    assert "5.00e-03 ± 1.4e-03 (3.65e-03, 1.37)" in environments.sheet(clean).text()
+
+
+def test_picture():
+    """A panel for each n; methods start where One-Per-Env is, which does not depend on m."""
+    rows = [row(method, m, n, seed, error * (1 + 0.1 * seed)) for (method, m, n), error in PAPER.items()
+            for seed in range(2)]  # fmt: skip
+    figure = environments.figures(rows, Path())["environments-paper"]
+    assert [axis.get_title() for axis in figure.axes] == [f"n = {20 * n}" for n in TRAJECTORIES]
+    lines = {c.get_label(): c.lines[0].get_xdata() for c in figure.axes[0].containers}
+    assert list(lines) == ["One-For-All", "FT-RNN", "FT-NODE", "GBML-like", "LEADS"]
+    assert all(list(x) == list(SIZES) for x in lines.values())
+
+
+def test_norms():
+    names = [run.name for run in norms.runs(Options("hour", 4, 100, "paper"))]
+    assert len(set(names)) == len(norms.PAPER) * 2
+    for protocol in ("paper", "clean"):
+        usual, other = norms.penalty(2, protocol), norms.penalty(math.inf, protocol)
+        assert (usual.norm.p, other.norm.p) == (2, math.inf)
+        assert (usual.lipschitz, usual.norm.relative) == (other.lipschitz, True)
+    rows = [{**row(name, 4, 1, 0, 1e-3)} for name in norms.NAMES]
+    assert [line["paper"] for line in norms.table(rows)] == list(norms.PAPER.values())
+    assert [cells[1] for cells in norms.sheet(rows).cells] == ["1", "2", "3", "10", "∞"]
+
+
+def test_the_norm_reaches_the_method(monkeypatch, tmp_path):
+    asked = []
+    monkeypatch.setattr(norms, "group_rows", lambda *args: asked.append(args) or [])
+    norms.runs(Options("smoke", 1, 1, "clean", methods=("leads p=inf",)))[0].work(tmp_path)
+    ((_, method, name, sizes, group, _),) = asked
+    assert (method.penalty.norm.p, name, sizes, group) == (math.inf, "leads p=inf", (4, 4, 1), 0)
