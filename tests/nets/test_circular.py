@@ -2,6 +2,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tests.nets.operators import ranks
 
 from leadax.nets.circular import by_lax, by_shifts, circular_convolution
 from leadax.nets.winograd import by_tiles, fits
@@ -119,3 +120,11 @@ def test_platform_chooses(monkeypatch):
     assert "conv_general_dilated" in traced()
     monkeypatch.setattr(jax, "default_backend", lambda: "cpu")
     assert "conv_general_dilated" not in traced()
+
+
+def test_tiles_have_few_axes():
+    """Over seeds, environments and trajectories, forward and backward: XLA has failed at seven axes."""
+    batched = lambda w, xs: jax.vmap(by_tiles, in_axes=(0, None))(xs, w)
+    loss = lambda w, xs: jnp.sum(jax.vmap(jax.vmap(batched))(w, xs) ** 2)
+    kernels, fields = jnp.ones((2, 3, 3, 3, 2, 2)), jnp.ones((2, 3, 2, 4, 4, 2))
+    assert max(ranks(jax.grad(loss, argnums=(0, 1)), kernels, fields)) <= 6
