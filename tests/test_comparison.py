@@ -7,9 +7,9 @@ from leadax.comparison import verdict
 from leadax.evaluation import Evaluation
 
 
-def evaluation(errors):
-    """One seed, one environment, one point in time, these errors of its trajectories."""
-    sums = np.asarray(errors, float)[None, None, :, None]
+def evaluation(errors, factors=(1.0, 1.0)):
+    """One environment, one point in time, these errors of its trajectories; those of each seed times its factor."""
+    sums = np.multiply.outer(np.asarray(factors), np.asarray(errors, float))[:, None, :, None]
     return Evaluation(sums, np.ones(sums.shape[1:]), ("e",), "clean")
 
 
@@ -55,3 +55,17 @@ def test_the_numbers_are_those_of_the_method_they_are_about():
     text = verdict({"best": evaluation(np.ones(20)), "next": evaluation(2 * np.ones(20)), "third": evaluation(third)})
     assert "`third` may be as good: the error of `third`" in text
     assert "10 of 20" in text
+
+
+def test_one_seed_is_no_proof():
+    good, bad = evaluation(np.ones(20), [1.0]), evaluation(2 * np.ones(20), [1.0])
+    text = verdict({"bad": bad, "good": good})
+    assert text.startswith("`good` has the smallest error")
+    assert "train several" in text
+
+
+def test_a_difference_that_seeds_explain():
+    """All trajectories are won, by the mean over seeds; but one seed of the other is as good."""
+    text = verdict({"a": evaluation(np.ones(20)), "b": evaluation(np.ones(20), [0.9, 1.5])})
+    assert text.startswith("`a` has the smallest error, but `b` may be as good")
+    assert "More seeds would tell" in text

@@ -7,7 +7,15 @@ from leadax.experiments.study import Options, carry_out
 
 
 def test_lines():
-    setting = {"system": coda.SYSTEM, "protocol": "clean", "steps": 10, "method": "coda", "parameters_specific": 2}
+    setting = {
+        "system": coda.SYSTEM,
+        "protocol": "clean",
+        "steps": 10,
+        "m": 9,
+        "n": 80,
+        "method": "coda",
+        "parameters_specific": 2,
+    }
     rows = [
         {**setting, "stage": stage, "seed": seed, "mse_test": error}
         for stage, errors in (("known", (1.0, 3.0)), ("novel", (5.0, 5.0)))

@@ -76,3 +76,9 @@ def test_the_model_of_table_1():
     assert name("lotka-volterra", options) == "lotka-volterra-leads-clean-2x12000-0"
     assert name("gray-scott", options) == "gray-scott-leads-clean-2x600-0"
     assert name("gray-scott", replace(options, model_steps=900)) == "gray-scott-leads-clean-2x900-0"
+
+
+def test_models_of_other_steps_are_another_run():
+    """The share of steps that a field takes is part of it."""
+    name = lambda **more: novel.runs(Options("hour", 4, 500, "paper", system="gray-scott", **more))[0].name
+    assert name() != name(model_steps=12_000)

@@ -51,11 +51,21 @@ def test_rows_survive_their_file(tmp_path):
         read_rows(tmp_path / "other.csv")
 
 
-@pytest.mark.parametrize(("text", "what"), [("a,b\n1,2\n", "lacks `system`"), ("a,b\n", "no rows"), ("", "no rows")])
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("a,b\n1,2\n", "lacks `system`"),
+        ("a,b\n", "no rows"),
+        ("", "no rows"),
+        ("\udcff", "no CSV"),
+        ("system,method,m,n,protocol,steps,seed,mse_test\na,b,1,1,clean,many,0,1\n", "`steps` is `many`"),
+        ("system,method,m,n,protocol,steps,seed,mse_test\na,b,1,1,clean,1,0,1\n", "lacks `stage`"),
+    ],
+)
 def test_other_files_are_refused(text, what, tmp_path):
-    (tmp_path / "linear.csv").write_text(text)
+    (tmp_path / "linear.csv").write_text(text, errors="surrogateescape")
     with pytest.raises(InputError, match=what):
-        read_rows(tmp_path / "linear.csv")
+        read_rows(tmp_path / "linear.csv", ["stage"])
 
 
 def test_results_of_other_settings_are_kept(tmp_path):
@@ -67,6 +77,24 @@ def test_results_of_other_settings_are_kept(tmp_path):
     assert merged([new], tmp_path / "none.csv") == [new]
     with pytest.raises(InputError, match="has results of 10 steps, which these of 5 would replace"):
         merged([{**ROW, "steps": 5, "mse_test": 3.0}], path)
+
+
+@pytest.mark.parametrize(
+    ("less", "what"),
+    [
+        ([{**ROW, "pretraining_steps": 9}], "has results of 2 seeds, which these of 1 would replace"),
+        ([{**ROW, "seed": s, "group": 0} for s in (0, 1)], "of 9 steps before, which these of 0"),
+        ([{**ROW, "seed": s, "group": 0, "pretraining_steps": 9} for s in (0, 1)], "of 2 groups, which these of 1"),
+        ([{**ROW, "seed": s, "group": s, "pretraining_steps": 9, "data_seed": 3} for s in (0, 1)], "of 0 --seed, wh"),
+    ],
+)
+def test_results_of_less_work_or_other_data_replace_nothing(less, what, tmp_path):
+    path = tmp_path / "table1.csv"
+    rows = [{**ROW, "seed": s, "group": s, "pretraining_steps": 9, "mse_test": 1.0} for s in (0, 1)]
+    write_rows(rows, path)
+    assert merged(rows, path) == rows
+    with pytest.raises(InputError, match=what):
+        merged([{**row, "mse_test": 2.0} for row in less], path)
 
 
 def test_spreads_are_those_of_all_trajectories():

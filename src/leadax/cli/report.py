@@ -45,15 +45,13 @@ def report(
 
     if not path.exists():
         raise InputError(f"{path} does not exist: expected a data file, a run or a folder of runs")
-    target = out or Path(path.resolve().name or "report").with_suffix(".html")
-    if out is None and path.name:
-        target = path.with_suffix(".html")
+    target = out or (path if path.name else Path(path.resolve().name or "report")).with_suffix(".html")
     if target.suffix == PAGE:
         _write_results(path, target, overwrite=overwrite)
         result({"out": str(target)}, f"wrote {target}", as_json=json)
         return
     if target.suffix not in (".html", *PICTURES):
-        raise InputError(f"`--out` must end in .html, {', '.join(PICTURES)}, got `{target}`")
+        raise InputError(f"`--out` must end in .html, {', '.join(PICTURES)}, or .md for results, got `{target}`")
     check_destination(target, overwrite=overwrite)
     if path.suffix == ".safetensors" or (path.is_dir() and path.suffix != ".zarr"):
         if data is None:
@@ -127,7 +125,8 @@ def _models(path: Path) -> "dict[str, Model]":
         return {path.name: open_model(path)}
     found = sorted(file.parent for file in path.glob("*/model.safetensors"))
     if not found:
-        raise InputError(f"{path} holds no finished run: expected one, or a folder of them")
+        results = " (for a folder of results: `--out FILE.md`)" if any(path.glob("*.csv")) else ""
+        raise InputError(f"{path} holds no finished run: expected one, or a folder of them{results}")
     return {run.name: open_model(run) for run in found}
 
 

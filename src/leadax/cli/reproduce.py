@@ -104,7 +104,7 @@ def reproduce(
         )
         outcome = _carry_out(chosen, options, runs / target, place, workers, scheduler)
     if outcome is None or outcome.rows:
-        rows = read_rows(place / f"{target}.csv")
+        rows = read_rows(place / f"{target}.csv", chosen.needed)
         result(chosen.table(rows), chosen.sheet(rows).text(), as_json=json)
         draw(chosen, place)
     if outcome is not None:
@@ -116,7 +116,7 @@ def _carry_out(
 ) -> "Outcome":
     """Do the runs, and put what they measured into the folder of results."""
     from ..experiments.rows import merged, write_rows
-    from ..experiments.study import carry_out
+    from ..experiments.study import carry_out, waiting_lock
 
     runs = target.runs(options)
     with workers_for(options.seeds, workers, scheduler) as executor, progress_bar(target.name) as progress:
@@ -124,8 +124,10 @@ def _carry_out(
     if outcome.rows:
         place.mkdir(parents=True, exist_ok=True)
         path = place / f"{target.name}.csv"
-        write_rows(merged(outcome.rows, path), path)
-        target.keep(runs, folder, place)
+        rows = [{**row, "data_seed": options.seed} for row in outcome.rows]
+        with waiting_lock(folder.parent / ".results.lock"):  # of another system, say, that ends at the same time
+            write_rows(merged(rows, path), path)
+            target.keep(runs, folder, place)
     return outcome
 
 
@@ -135,7 +137,7 @@ def draw(target: "Target", place: Path) -> None:
     from ..experiments.rows import read_rows
     from ..report.style import save_figure
 
-    for name, figure in target.figures(read_rows(place / f"{target.name}.csv"), place).items():
+    for name, figure in target.figures(read_rows(place / f"{target.name}.csv", target.needed), place).items():
         with replacing(place / f"{name}.png", overwrite=True) as temporary:
             save_figure(figure, temporary, "png")
         message(f"picture: {place / name}.png")

@@ -16,7 +16,7 @@ from ..adapting import adapt
 from ..evaluation import Evaluation, evaluate
 from ..model import Model
 from .learning import checkpoint_every, setting_of
-from .rows import Row
+from .rows import KEYS, Row
 from .sheets import Sheet, minutes, with_spread
 from .study import Options, Run, Target
 from .table1 import data, run_name, trained
@@ -61,12 +61,13 @@ def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
     groups: dict[tuple[str, str, int], list[Row]] = {}
     for row in rows:
         groups.setdefault((row["protocol"], row["method"], row["steps"]), []).append(row)
-    return [_line(*setting, of) for setting, of in groups.items()]
+    return [_line(of) for of in groups.values()]
 
 
-def _line(protocol: str, method: str, steps: int, rows: list[Row]) -> dict[str, Any]:
+def _line(rows: list[Row]) -> dict[str, Any]:
     errors = {stage: [row["mse_test"] for row in rows if row["stage"] == stage] for stage in ("known", "novel")}
-    line: dict[str, Any] = {"protocol": protocol, "method": method, "steps": steps, "seeds": len(errors["known"])}
+    known = next(row for row in rows if row["stage"] == "known")
+    line: dict[str, Any] = {key: known[key] for key in KEYS} | {"seeds": len(errors["known"])}
     for stage, each in errors.items():
         line[f"mse_{stage}"] = float(np.mean(each))
         line[f"std_{stage}"] = float(np.std(each, ddof=1)) if len(each) > 1 else None
@@ -104,6 +105,7 @@ CODA = Target(
     name="coda",
     title="CoDA's own benchmark (not in the paper)",
     budgets={"smoke": (2, 40), "hour": (4, 12_000), "paper": (4, 120_000)},
+    needed=("stage", "parameters_specific"),
     runs=runs,
     table=table,
     sheet=sheet,

@@ -3,14 +3,13 @@
 The first test trajectory of the first environments of each system, by the first seed of the models of Table 1.
 """
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .forecasts import keep_forecasts, read_forecasts
+from .forecasts import add_forecasts, keep_forecasts, read_forecasts
 from .learning import setting_of
 from .rows import KEYS, Row
 from .sheets import Sheet, number
@@ -79,7 +78,7 @@ def _file(system: str, protocol: str) -> str:
 def keep(runs: Sequence[Run], folder: Path, place: Path) -> None:
     """The forecasts of all systems."""
     for file in (file for run in runs for file in (folder / run.name).glob("forecasts-*.npz")):
-        shutil.copyfile(file, place / file.name)
+        add_forecasts(file, place / file.name)
 
 
 def table(rows: Sequence[Row]) -> list[dict[str, Any]]:

@@ -51,17 +51,32 @@ def keep_forecasts(models: Mapping[str, Model], test: Trajectories, channels: in
     shown = {"truth": truth, **predicted}
     arrays = {name: _rounded(states[..., :channels]) for name, states in shown.items()}
     about = {"times": times, "environments": test.environments, "channels": test.channels[:channels]}
-    with replacing(path, overwrite=True) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **{k: np.asarray(v) for k, v in about.items()}, **arrays)
+    _write(path, {**{k: np.asarray(v) for k, v in about.items()}, **arrays})
     axes = tuple(range(1, truth.ndim))
     return {name: np.mean((states - truth) ** 2, axis=axes) for name, states in predicted.items()}
+
+
+def add_forecasts(source: Path, path: Path) -> None:
+    """Put the forecasts of one file into another, where those of other methods of the same truth stay."""
+    new, before = _arrays(source), _arrays(path) if path.exists() else {}
+    same = before and np.array_equal(before["truth"], new["truth"])
+    _write(path, {**before, **new} if same else new)
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
+    with np.load(path, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
+
+
+def _write(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    with replacing(path, overwrite=True) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
 def read_forecasts(path: Path, methods: Sequence[str]) -> Kept:
     """What `keep_forecasts` wrote, with those of the methods that are there."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        arrays = _arrays(path)
         names, times = [str(name) for name in arrays["environments"]], arrays["times"]
         predicted = {name: arrays[name] for name in methods if name in arrays}
         forecasts = [

@@ -35,10 +35,10 @@ PAPER = {
 
 
 def runs(options: Options) -> list[Run]:
-    """One for each system and scheme."""
+    """One for each system and scheme; what the models before them were trained for is part of the name."""
     return [
         Run(
-            f"{run_name(options, system, scheme)}-after-{before(options).steps}",
+            f"{run_name(options, system, scheme)}-after-{before(options).for_system(system, SHARE_OF_STEPS).steps}",
             partial(_work, options, system, scheme),
         )
         for system in ((options.system,) if options.system else SYSTEMS)
@@ -117,6 +117,7 @@ NOVEL = Target(
     name="novel",
     title="Novel environments (Fig. 5, Table S5)",
     budgets={"smoke": (2, 60), "hour": (4, 10_000), "paper": (4, 10_000)},
+    needed=("pretraining_steps",),
     runs=runs,
     table=table,
     sheet=sheet,

@@ -30,7 +30,7 @@ def results_page(targets: Mapping[str, Target], results: Path, out: Path) -> str
 
 
 def _section(target: Target, results: Path, place: str) -> str:
-    rows = read_rows(results / f"{target.name}.csv")
+    rows = read_rows(results / f"{target.name}.csv", target.needed)
     command = f"`leadax reproduce {target.name}`, from [{target.name}.csv]({place}/{target.name}.csv)"
     drawn = [name for name in target.figures(rows, results) if (results / f"{name}.png").exists()]
     pictures = [f"![{name}]({place}/{name}.png)" for name in drawn]

@@ -15,6 +15,7 @@ from ..errors import InputError
 Row = Mapping[str, Any]
 KEYS = ("system", "method", "m", "n", "protocol", "steps")
 NEEDED = (*KEYS, "seed", "mse_test")
+NUMBERS = ("m", "n", "steps", "seed", "mse_test", "mse_train", "mse_minimum")
 
 
 def write_rows(rows: Sequence[Row], path: Path) -> None:
@@ -26,36 +27,65 @@ def write_rows(rows: Sequence[Row], path: Path) -> None:
         writer.writerows({name: _short(value) for name, value in row.items()} for row in rows)
 
 
-def read_rows(path: Path) -> list[Row]:
-    """Read what `write_rows` wrote; what looks like a number is one, and what is empty is not there."""
+def read_rows(path: Path, needed: Sequence[str] = ()) -> list[Row]:
+    """Read what `write_rows` wrote; what looks like a number is one, and what is empty is not there.
+
+    - `needed`: columns that must be there, beside those of all results.
+    """
     if not path.exists():
         raise InputError(f"{path} does not exist: `leadax reproduce {path.stem}` makes it")
-    with path.open(newline="") as file:
-        rows: list[Row] = [{k: _value(k, text) for k, text in row.items() if text} for row in csv.DictReader(file)]
-    missing = next((name for row in rows for name in NEEDED if name not in row), None)
-    if not rows or missing:
-        what = f"a row lacks `{missing}`" if rows else "it has no rows"
-        raise InputError(f"{path} is not a table of results, or is damaged: {what}")
+    damaged = lambda what: InputError(f"{path} is not a table of these results, or is damaged: {what}")
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows: list[Row] = [{k: _value(k, text) for k, text in row.items() if text} for row in csv.DictReader(file)]
+    except (UnicodeDecodeError, csv.Error, AttributeError) as error:
+        raise damaged("it is no CSV file") from error
+    if not rows:
+        raise damaged("it has no rows")
+    for row in rows:
+        for name in (*NEEDED, *needed):
+            if name not in row:
+                raise damaged(f"a row lacks `{name}`")
+            if name in NUMBERS and isinstance(row[name], str):
+                raise damaged(f"`{name}` is `{row[name]}`")
     return rows
 
 
 def merged(rows: Sequence[Row], path: Path) -> list[Row]:
     """These rows, and before them those in the file of other systems, methods, sizes or protocols.
 
-    Results of more steps are not replaced by those of fewer.
+    Results are not replaced by those of less work, or of other data.
     """
-    of = lambda row: tuple(row.get(key) for key in KEYS if key != "steps")
-    most: dict[tuple[Any, ...], int] = {}
+    new = _by_setting(rows)
+    before = _by_setting(read_rows(path) if path.exists() else [])
+    for setting in new.keys() & before.keys():
+        old_effort, effort = _effort(before[setting]), _effort(new[setting])
+        for what, amount in old_effort.items():
+            if amount > effort[what] or (what == "--seed" and amount != effort[what]):
+                raise InputError(
+                    f"{path} has results of {amount} {what}, which these of {effort[what]} would replace: "
+                    "choose another `--results`"
+                )
+    return [row for setting, of in before.items() if setting not in new for row in of] + list(rows)
+
+
+def _by_setting(rows: Sequence[Row]) -> dict[tuple[Any, ...], list[Row]]:
+    found: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        most[of(row)] = max(row["steps"], most.get(of(row), 0))
-    before = read_rows(path) if path.exists() else []
-    for row in before:
-        if row["steps"] > most.get(of(row), row["steps"]):
-            raise InputError(
-                f"{path} has results of {row['steps']} steps, which these of {most[of(row)]} would replace: "
-                "choose another `--results`"
-            )
-    return [row for row in before if of(row) not in most] + list(rows)
+        found.setdefault(tuple(row.get(key) for key in KEYS if key != "steps"), []).append(row)
+    return found
+
+
+def _effort(rows: Sequence[Row]) -> dict[str, int]:
+    """How much work there is behind rows of one setting, and which data."""
+    distinct = lambda name: len({row.get(name) for row in rows})
+    return {
+        "steps": max(row["steps"] for row in rows),
+        "steps before": max(row.get("pretraining_steps", 0) for row in rows),
+        "seeds": distinct("seed"),
+        "groups": distinct("group"),
+        "--seed": rows[0].get("data_seed", 0),
+    }
 
 
 def summarise(rows: Iterable[Row], keys: Sequence[str] = KEYS) -> list[dict[str, Any]]:

@@ -83,6 +83,7 @@ class Target:
     - `runs`: the runs for some options; `table`: from rows to the table's lines; `sheet`: the table for people;
     - `figures`: from rows, and the folder of results, to pictures by the names of their files;
     - `systems`, `methods`: those that one can choose from, if any;
+    - `needed`: columns of its rows that others' have not;
     - `keep`: `(runs, their folder, folder of results)`: put there what else is needed beside the rows.
     """
 
@@ -95,6 +96,7 @@ class Target:
     figures: "Callable[[Sequence[Row], Path], dict[str, Figure]]"
     systems: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
+    needed: tuple[str, ...] = ()
     keep: Callable[[Sequence[Run], Path, Path], None] = _nothing
 
 

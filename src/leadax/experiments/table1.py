@@ -162,6 +162,7 @@ TABLE1 = Target(
     name="table1",
     title="All environments at once (Table 1)",
     budgets={"smoke": (2, 40), "hour": (4, 12_000), "paper": (4, 120_000)},
+    needed=("parameters", "mse_minimum"),
     runs=runs,
     table=table,
     sheet=sheet,

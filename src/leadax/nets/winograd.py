@@ -5,8 +5,8 @@ The plane is cut into tiles of 4 × 4 points. With the points around it that a k
 $$y = A \\, [(G w G^\\top) \\odot (B \\, d \\, B^\\top)] \\, A^\\top$$
 
 takes 36 multiplications for each pair of channels where the definition takes 144. All of it is matrix products: those
-with A, B, G over the places of a square, and in the middle one over the channels at each place. In float32 it differs
-from the definition by 2e-6 relative.
+with A, B, G over the places of a square, and in the middle one over the channels at each place. In float32, with
+64 channels, it differs from the exact result by 2e-6 of its length, where `by_shifts` differs by 3e-7.
 """
 
 import jax
