@@ -97,6 +97,7 @@ class Batched(Step):
         f = self.field_of
         if self.solver == "euler":
             return x + h * f(x)
+        assert self.solver == "rk4-38", f"no such step here: {self.solver}"
         k1 = f(x)
         k2 = f(x + h * k1 / 3)
         k3 = f(x + h * (k2 - k1 / 3))
