@@ -23,14 +23,13 @@ NETS = {
     "gray-scott": ((8, 8, 2), partial(ConvNet, width=2, depth=2)),
     "navier-stokes": ((12, 12, 1), partial(FNO, width=2, modes=2, depth=1, projection=2)),
 }
-# Second derivatives of two layers of convolutions take a quarter of a minute to compile.
+# Small, and without second derivatives: they take long to compile.
 OWN = {
     "ft-rnn": {"rank": 2, "width": 1},
     "ft-node": {"rank": 2},
-    "maml": {"net": partial(ConvNet, depth=1), "first_order": True},
+    "maml": {"first_order": True},
 }
-NEW = [(name, kind) for kind in NETS for name in ("ft-node", "gbml", "coda")]
-NEW += [(name, "gray-scott") for name in ("ft-rnn", "maml")]
+NEW = [(name, kind) for kind in NETS for name in ("ft-node", "ft-rnn", "gbml", "maml", "coda")]
 
 
 @pytest.mark.parametrize(("name", "kind"), NEW, ids=str)
