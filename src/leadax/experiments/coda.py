@@ -6,7 +6,7 @@ Each novel environment gives one trajectory. CoDA learns two numbers from it, LE
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.random as jr
@@ -20,9 +20,6 @@ from .rows import KEYS, Row
 from .sheets import Sheet, minutes, with_spread
 from .study import Options, Run, Target
 from .table1 import data, run_name, trained
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SYSTEM = "lotka-volterra-coda"
 METHODS_SHOWN = ("leads", "coda")
@@ -95,12 +92,6 @@ def sheet(rows: Sequence[Row]) -> Sheet:
     return Sheet(header.split(","), cells, ("Steps and minutes: of each of the two stages, and of both together.",))
 
 
-def figures(rows: Sequence[Row], place: Path) -> "dict[str, Figure]":
-    """None: it is a table."""
-    del rows, place
-    return {}
-
-
 CODA = Target(
     name="coda",
     title="CoDA's own benchmark (not in the paper)",
@@ -109,6 +100,5 @@ CODA = Target(
     runs=runs,
     table=table,
     sheet=sheet,
-    figures=figures,
     methods=METHODS_SHOWN,
 )

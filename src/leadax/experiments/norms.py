@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..methods import Leads
 from ..penalty import EmpiricalNorm, Omega
@@ -18,9 +18,6 @@ from .presets import PRESETS
 from .rows import Row, reported, summarise
 from .sheets import Sheet, minutes, number, ratio, with_spread
 from .study import Options, Run, Target
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 M = 4
 # Test errors of Table S4.
@@ -78,12 +75,6 @@ def sheet(rows: Sequence[Row]) -> Sheet:
 NOTES = ("Ratio: minimum (`paper`) or last (`clean`) to the paper's.",)
 
 
-def figures(rows: Sequence[Row], place: Path) -> "dict[str, Figure]":
-    """None: it is a table."""
-    del rows, place
-    return {}
-
-
 NORMS = Target(
     name="norms",
     title="Which norm in Ω (Table S4)",
@@ -91,6 +82,5 @@ NORMS = Target(
     runs=runs,
     table=table,
     sheet=sheet,
-    figures=figures,
     methods=tuple(NAMES),
 )

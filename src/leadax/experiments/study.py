@@ -74,6 +74,11 @@ def _nothing(runs: Sequence[Run], folder: Path, place: Path) -> None:
     del runs, folder, place
 
 
+def _no_figures(rows: Sequence[Row], place: Path) -> "dict[str, Figure]":
+    del rows, place
+    return {}
+
+
 @dataclass(frozen=True)
 class Target:
     """A table or figure of the paper.
@@ -81,7 +86,7 @@ class Target:
     - `title`: which one of the paper's it is;
     - `budgets`: for each budget its seeds and steps;
     - `runs`: the runs for some options; `table`: from rows to the table's lines; `sheet`: the table for people;
-    - `figures`: from rows, and the folder of results, to pictures by the names of their files;
+    - `figures`: from rows, and the folder of results, to pictures by the names of their files; none by default;
     - `systems`, `methods`: those that one can choose from, if any;
     - `needed`: columns of its rows that others' have not;
     - `keep`: `(runs, their folder, folder of results)`: put there what else is needed beside the rows.
@@ -93,7 +98,7 @@ class Target:
     runs: Callable[[Options], Sequence[Run]]
     table: Callable[[Sequence[Row]], list[dict[str, Any]]]
     sheet: Callable[[Sequence[Row]], Sheet]
-    figures: "Callable[[Sequence[Row], Path], dict[str, Figure]]"
+    figures: "Callable[[Sequence[Row], Path], dict[str, Figure]]" = _no_figures
     systems: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     needed: tuple[str, ...] = ()
