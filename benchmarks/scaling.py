@@ -1,6 +1,6 @@
 """How the cost of a LEADS training step grows: environments, trajectories, points, grid, seeds; and memory at peak.
 
-    python benchmarks/scaling.py [--quick]
+    python benchmarks/scaling.py [--system lotka-volterra]
 
 Each line is a process of its own (so that its peak of memory is its own), one after another, medians of a few calls.
 Sizes other than the paper's are its data repeated.
@@ -47,7 +47,7 @@ def worker(line: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="only Lotka-Volterra")
+    parser.add_argument("--system", choices=sorted({line["system"] for line in LINES}), help="only this one")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
@@ -55,7 +55,7 @@ def main() -> None:
         return
     print("| system | what | ms per step | GFLOP/s | peak of memory |\n|---|---|---|---|---|")
     for line in LINES:
-        if options.quick and line["system"] != "lotka-volterra":
+        if options.system not in (None, line["system"]):
             continue
         command = [sys.executable, __file__, "--worker", json.dumps(line)]
         row = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
