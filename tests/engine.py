@@ -164,7 +164,7 @@ def compiled_once(first_state=None):
         (recipe.trainable, recipe.meta),
         *more,
     )
-    rate = lambda schedule, steps: (schedule.learning_rate, steps if schedule.decay == "cosine" else None)
+    rate = lambda schedule, steps: (schedule.learning_rate, schedule.decay, steps)
     state = lambda job, key, seeds: recipe(
         job.stages[0].recipe, job.train.fingerprint, str(jr.key_data(key)), seeds, jnp.dtype(job.dtype)
     )

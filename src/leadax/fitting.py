@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
@@ -32,6 +32,7 @@ from .training import Progress, Recipe, TrainState, advance_program, init_state,
 # A call of the compiled program lasts about this long: rare enough to cost nothing, short enough to stop when told.
 SECONDS_PER_CALL = 1.0
 RETRIES = 8
+Decay = Literal["cosine", "constant", "one-cycle"]
 
 
 class Interrupted(LeadaxError):
@@ -55,13 +56,14 @@ class Schedule:
     """How long to train and how fast.
 
     - `steps`: gradient steps; `learning_rate`: of the first step;
-    - `decay`: `cosine` to zero at the last step, or `constant` as in the paper;
+    - `decay`: `cosine` to zero at the last step; `constant` as in the paper; or `one-cycle`: rising over the first
+      twentieth of the steps, then as a cosine, with β₂ = .99 in place of .999, which stands a ten times higher rate;
     - `look_every`, `checkpoint_every`: steps between looks at the test set, and between checkpoints.
     """
 
     steps: int = 12_000
     learning_rate: float = 1e-3
-    decay: Literal["cosine", "constant"] = "cosine"
+    decay: Decay = "cosine"
     look_every: int = 50
     checkpoint_every: int = 1_000
 
@@ -69,13 +71,18 @@ class Schedule:
         for name in ("steps", "learning_rate", "look_every", "checkpoint_every"):
             if not getattr(self, name) > 0:
                 raise InputError(f"`{name}` must be positive, got {getattr(self, name)}")
-        if self.decay not in ("cosine", "constant"):
-            raise InputError(f"`decay` must be `cosine` or `constant`, got `{self.decay}`")
+        lookup("decay", self.decay, dict.fromkeys(get_args(Decay)))
 
     def adam(self, steps: int) -> optax.GradientTransformation:
         """Adam with this learning rate, for a phase of so many steps."""
+        if self.decay == "one-cycle":
+            return optax.adam(_one_cycle(self.learning_rate, steps), b2=0.99)
         constant = self.decay == "constant"
         return optax.adam(self.learning_rate if constant else optax.cosine_decay_schedule(self.learning_rate, steps))
+
+
+def _one_cycle(peak: float, steps: int) -> optax.Schedule:
+    return optax.warmup_cosine_decay_schedule(0.05 * peak, peak, steps // 20, steps)
 
 
 class Stage(NamedTuple):
@@ -95,7 +102,7 @@ def fit(
     seeds: int = 1,
     protocol: str = "clean",
     learning_rate: float = 1e-3,
-    decay: Literal["cosine", "constant"] = "cosine",
+    decay: Decay = "cosine",
     optimiser: optax.GradientTransformation | None = None,
     sampling: ScheduledSampling = ScheduledSampling(),
     batch_size: int | None = None,

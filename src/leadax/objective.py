@@ -35,6 +35,15 @@ class ScheduledSampling:
         if self.every < 1:
             raise InputError(f"`every` of ScheduledSampling must be at least 1, got {self.every}")
 
+    @classmethod
+    def falling_to(cls, last: float, steps: int) -> "ScheduledSampling":
+        """ε that falls to `last` in so many steps.
+
+        >>> round(float(ScheduledSampling.falling_to(0.1, 200).probability(jnp.array(199))), 3)
+        0.1
+        """
+        return cls(last ** (1 / steps), 1)
+
     def probability(self, step: Int[Array, ""]) -> Float[Array, ""]:
         """ε at this step."""
         return jnp.asarray(self.decay, float) ** jnp.asarray(1 + step // self.every, float)

@@ -22,7 +22,7 @@ def adapt(
     steps: int = 2_500,
     seed: int = 0,
     learning_rate: float = 1e-3,
-    decay: Literal["cosine", "constant"] = "cosine",
+    decay: Literal["cosine", "constant", "one-cycle"] = "cosine",
     look_every: int = 50,
     checkpoint_every: int = 1_000,
     at: str = "50,2500,10000",
@@ -37,7 +37,8 @@ def adapt(
         steps: Gradient steps.
         seed: The same seed gives the same model on the same machine.
         learning_rate: Of the first step.
-        decay: What becomes of the learning rate: cosine to zero at the last step, or constant as in the paper.
+        decay: What becomes of the learning rate: cosine to zero at the last step; constant as in the paper; one-cycle,
+            up and down, for higher rates.
         look_every: Steps between looks at the test set.
         checkpoint_every: Steps between checkpoints.
         at: Steps, with commas between them, at which the test error is reported.

@@ -44,8 +44,9 @@ class Training:
     """α, the weight of the Lipschitz part within Ω."""
     learning_rate: float = 1e-3
     """Of the first step."""
-    decay: Literal["cosine", "constant"] = "cosine"
-    """What becomes of the learning rate: cosine to zero at the last step, or constant as in the paper."""
+    decay: Literal["cosine", "constant", "one-cycle"] = "cosine"
+    """What becomes of the learning rate: cosine to zero at the last step; constant as in the paper; one-cycle, up and
+    down, for higher rates."""
     batch_size: int | None = None
     """Trajectories per environment and step; all by default, but for the paper's Navier-Stokes data."""
     match: Literal["trajectories", "finite-differences", "spline"] = "trajectories"

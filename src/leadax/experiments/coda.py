@@ -16,6 +16,7 @@ from ..adapting import adapt
 from ..evaluation import Evaluation, evaluate
 from ..model import Model
 from .learning import checkpoint_every, setting_of
+from .protocols import PROTOCOLS
 from .rows import KEYS, Row
 from .sheets import Sheet, minutes, with_spread
 from .study import Options, Run, Target
@@ -35,6 +36,7 @@ def _work(options: Options, method: str, folder: Path) -> Sequence[Row]:
     get = lambda split: data(SYSTEM, split, options.protocol, options.seed)
     known = trained(options, SYSTEM, method, folder / "known")
     how = {"steps": options.steps, "checkpoint_every": checkpoint_every(options.steps), "run": folder / "novel"}
+    how |= PROTOCOLS[options.protocol].training(options.steps)
     found = adapt(known, get("novel"), key=jr.key(options.seed), **how)
     return [
         *_rows("known", method, known, evaluate(known, get("test")), options, get("train")),

@@ -13,6 +13,7 @@ from ..fitting import fit
 from ..methods import Method
 from ..model import Model
 from .errors import error_rows
+from .protocols import PROTOCOLS
 from .rows import Row
 from .study import Options, waiting_lock
 
@@ -30,6 +31,7 @@ def learn(
 
     - `how`: further options of `fit`.
     """
+    protocol = PROTOCOLS[options.protocol]
     folder.mkdir(parents=True, exist_ok=True)
     with waiting_lock(folder / ".model.lock"):
         if (folder / MODEL).exists():
@@ -41,10 +43,10 @@ def learn(
             key=jr.key(options.seed),
             steps=options.steps,
             seeds=options.seeds,
-            protocol=options.protocol,
+            protocol=protocol.rules,
             run=folder,
             checkpoint_every=checkpoint_every(options.steps),
-            **how,
+            **{**protocol.training(options.steps), **how},
         )
         model.save(folder / MODEL)
     return model

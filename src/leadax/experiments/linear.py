@@ -19,6 +19,7 @@ from ..systems import get_system, simulate
 from ..systems.linear import matrix
 from ..theory import error_bound, minimal_decomposition, observed_decomposition, relative_distance
 from .learning import learn, result_rows
+from .protocols import PROTOCOLS
 from .rows import KEYS, Row, summarise
 from .sheets import Sheet, minutes, number, ratio, with_spread
 from .study import Options, Run, Target
@@ -79,7 +80,7 @@ def data(split: str, trajectories: int, protocol: str, seed: int) -> Trajectorie
     From the same states in every environment, the direction that does not decay in one environment would hardly be
     seen in any other, and the shared part would learn of it from the one environment where it is an exception.
     """
-    system = get_system("linear", protocol)
+    system = get_system("linear", PROTOCOLS[protocol].rules)
     count = len(system.environments)
     drawn = simulate(system, key=jr.key(seed), split=split, trajectories=trajectories * count)
     own = [drawn.states[e, e * trajectories : (e + 1) * trajectories] for e in range(count)]

@@ -15,6 +15,7 @@ from ..methods import Leads
 from ..penalty import EmpiricalNorm, Omega
 from .environments import SYSTEM, TOTAL, group_rows, run_name
 from .presets import PRESETS
+from .protocols import PROTOCOLS
 from .rows import Row, reported, summarise
 from .sheets import Sheet, minutes, number, ratio, with_spread
 from .study import Options, Run, Target
@@ -36,7 +37,7 @@ def runs(options: Options) -> list[Run]:
 
 def penalty(p: float | int, protocol: str) -> Omega:
     """The Ω of the system, with another p."""
-    omega = PRESETS[SYSTEM].penalty(protocol)
+    omega = PRESETS[SYSTEM].penalty(PROTOCOLS[protocol].rules)
     assert isinstance(omega, Omega)
     assert isinstance(omega.norm, EmpiricalNorm)
     return replace(omega, norm=replace(omega.norm, p=p))

@@ -11,6 +11,7 @@ from ..adapting import SCHEMES, adapt
 from ..evaluation import evaluate
 from .curves import curves_of
 from .learning import checkpoint_every, setting_of
+from .protocols import PROTOCOLS
 from .rows import Row
 from .sheets import Sheet, minutes, number, ratio
 from .study import Options, Run, Target
@@ -56,6 +57,7 @@ def _work(options: Options, system: str, scheme: str, folder: Path) -> Sequence[
         looks = [{"step": 0, "test": alone.tolist(), "seconds": 0.0}]
     else:
         how = {"steps": own.steps, "test": test, "run": folder, "checkpoint_every": checkpoint_every(own.steps)}
+        how |= PROTOCOLS[own.protocol].training(own.steps)
         looks = adapt(model, training, key=jr.key(own.seed), scheme=scheme, **how).about["looks"]
     setting = setting_of(system, scheme, training, own.protocol) | {"pretraining_steps": model.about["steps"]}
     return [

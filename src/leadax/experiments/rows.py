@@ -11,6 +11,7 @@ from typing import Any
 
 from .._atomic import replacing
 from ..errors import InputError
+from .protocols import PROTOCOLS
 
 Row = Mapping[str, Any]
 KEYS = ("system", "method", "m", "n", "protocol", "steps")
@@ -108,9 +109,9 @@ def summarise(rows: Iterable[Row], keys: Sequence[str] = KEYS) -> list[dict[str,
 def reported(line: Row) -> tuple[float, float | None]:
     """What is set beside the paper's number, and its spread over seeds.
 
-    In the protocol `paper` the smallest test error on the way, as the paper has it; otherwise that of the last step.
+    The smallest test error on the way, as the paper has it, or that of the last step: the protocol decides.
     """
-    if line["protocol"] == "paper" and line.get("mse_minimum") is not None:
+    if PROTOCOLS[line["protocol"]].reports_minimum and line.get("mse_minimum") is not None:
         return line["mse_minimum"], line["mse_minimum_std_over_seeds"]
     return line["mse_test"], line["mse_std_over_seeds"]
 

@@ -14,6 +14,7 @@ from ..model import Model
 from ..systems import get_system, simulate
 from .curves import curves_of, keep_curves, read_curves
 from .learning import learn, result_rows, setting_of
+from .protocols import PROTOCOLS
 from .rows import KEYS, Row, reported, summarise
 from .sheets import Sheet, minutes, number, ratio, with_spread
 from .study import Options, Run, Target
@@ -69,7 +70,9 @@ def runs(options: Options) -> list[Run]:
 @cache
 def data(system: str, split: str, protocol: str, seed: int, trajectories: int | None = None) -> Trajectories:
     """As `leadax simulate` makes them."""
-    return simulate(get_system(system, protocol), key=jr.key(seed), split=split, trajectories=trajectories)
+    return simulate(
+        get_system(system, PROTOCOLS[protocol].rules), key=jr.key(seed), split=split, trajectories=trajectories
+    )
 
 
 def trained(options: Options, system: str, method: str, folder: Path) -> Model:

@@ -1,0 +1,45 @@
+"""What a protocol of the experiments stands for: whose data and errors, which error is reported, how it is trained.
+
+`fit`, `simulate` and `evaluate` know two sets of rules, `paper` and `clean`. A protocol of the experiments is one of
+them together with a way to train, the same for every method and system.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..objective import ScheduledSampling
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """One way to do an experiment.
+
+    - `rules`: those of `fit`, `simulate` and `evaluate`;
+    - `reports_minimum`: whether the error beside the paper's is the smallest on the way, as there, or the last one;
+    - `training`: from the number of steps to further options of `fit`.
+    """
+
+    rules: str
+    reports_minimum: bool
+    training: Callable[[int], Mapping[str, Any]] = lambda steps: {}
+
+
+def in_few_steps(steps: int) -> Mapping[str, Any]:
+    """Ten times the learning rate, one trajectory of each environment at a time, and forecasts that are long sooner.
+
+    The paper's ε falls at its own pace: after a thousand steps every third point still restarts the forecast.
+    """
+    return {
+        "learning_rate": 1e-2,
+        "decay": "one-cycle",
+        "batch_size": 1,
+        "sampling": ScheduledSampling.falling_to(0.05, steps),
+    }
+
+
+PROTOCOLS = {
+    "paper": Protocol("paper", reports_minimum=True),
+    "clean": Protocol("clean", reports_minimum=False),
+    "fast": Protocol("paper", reports_minimum=True, training=in_few_steps),
+}

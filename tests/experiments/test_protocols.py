@@ -1,0 +1,54 @@
+"""What a protocol stands for, and that every part of an experiment asks it."""
+
+from typing import get_args, get_type_hints
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from engine import decays
+
+from leadax import Leads
+from leadax.cli.reproduce import reproduce
+from leadax.experiments import learning, norms
+from leadax.experiments.protocols import PROTOCOLS
+from leadax.experiments.rows import reported
+from leadax.experiments.study import Options
+from leadax.experiments.table1 import data
+from leadax.systems.system import Protocol
+
+
+def test_every_one_can_be_asked_for_and_has_known_rules():
+    assert set(PROTOCOLS) == set(get_args(get_type_hints(reproduce)["protocol"]))
+    assert {protocol.rules for protocol in PROTOCOLS.values()} == set(get_args(Protocol))
+
+
+def test_fast_differs_from_paper_in_training_alone(cheap_data):
+    assert (
+        data("lotka-volterra", "train", "fast", 0).fingerprint
+        == data("lotka-volterra", "train", "paper", 0).fingerprint
+    )
+    assert norms.penalty(2, "fast") == norms.penalty(2, "paper") != norms.penalty(2, "clean")
+    line = {"mse_minimum": 1.0, "mse_minimum_std_over_seeds": 0.1, "mse_test": 2.0, "mse_std_over_seeds": 0.2}
+    found = {name: reported({**line, "protocol": name}) for name in PROTOCOLS}
+    assert found == {"paper": (1.0, 0.1), "fast": (1.0, 0.1), "clean": (2.0, 0.2)}
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_training_is_as_the_protocol_says(name, tmp_path, monkeypatch):
+    given = {}
+
+    class Stop(Exception):
+        pass
+
+    def fit(*_, **options):
+        given.update(options)
+        raise Stop
+
+    monkeypatch.setattr(learning, "fit", fit)
+    with pytest.raises(Stop):
+        learning.learn(Leads(), decays(), None, Options("hour", 1, 400, name), tmp_path)
+    assert given["protocol"] == PROTOCOLS[name].rules
+    assert ("learning_rate" in given) == (name == "fast")
+    if name == "fast":
+        probability = given["sampling"].probability
+        np.testing.assert_allclose([probability(jnp.array(s)) for s in (0, 399)], [0.9925, 0.05], rtol=1e-3)
