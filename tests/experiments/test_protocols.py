@@ -5,7 +5,6 @@ from typing import get_args, get_type_hints
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from engine import decays
 
 from leadax import Leads
 from leadax.cli.reproduce import reproduce
@@ -34,7 +33,7 @@ def test_fast_differs_from_paper_in_training_alone(cheap_data):
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
-def test_training_is_as_the_protocol_says(name, tmp_path, monkeypatch):
+def test_training_is_as_the_protocol_says(name, tmp_path, monkeypatch, cheap_data):
     given = {}
 
     class Stop(Exception):
@@ -46,7 +45,9 @@ def test_training_is_as_the_protocol_says(name, tmp_path, monkeypatch):
 
     monkeypatch.setattr(learning, "fit", fit)
     with pytest.raises(Stop):
-        learning.learn(Leads(), decays(), None, Options("hour", 1, 400, name), tmp_path)
+        learning.learn(
+            Leads(), data("lotka-volterra", "train", "clean", 0), None, Options("hour", 1, 400, name), tmp_path
+        )
     assert given["protocol"] == PROTOCOLS[name].rules
     assert ("learning_rate" in given) == (name == "fast")
     if name == "fast":
