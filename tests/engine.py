@@ -13,7 +13,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from leadax import evaluation, fitting
+from leadax import evaluation, fitting, optimisers
 from leadax.data import Trajectories
 from leadax.describe import describe_method
 from leadax.methods import Leads
@@ -164,13 +164,13 @@ def compiled_once(first_state=None):
         (recipe.trainable, recipe.meta),
         *more,
     )
-    rate = lambda schedule, steps: (schedule.learning_rate, schedule.decay, steps)
+    rule = lambda *given: given
     state = lambda job, key, seeds: recipe(
         job.stages[0].recipe, job.train.fingerprint, str(jr.key_data(key)), seeds, jnp.dtype(job.dtype)
     )
     drawn = _remember(first_state or _drawn_state, state)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fitting.Schedule, "adam", _remember(fitting.Schedule.adam, rate))
+        patch.setattr(optimisers, "optimiser", _remember(optimisers.optimiser, rule))
         patch.setattr(fitting, "advance_program", _remember(fitting.advance_program, recipe))
         errors = _remember(fitting.error_program, method)
         patch.setattr(fitting, "error_program", errors)

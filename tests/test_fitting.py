@@ -15,7 +15,7 @@ from tests.engine import LINEAR, OMEGA, RANDOM_STATE, compiled_once, decays, sam
 
 from leadax import ConvNet, InputError, Leads, Linear, OneForAll, RunError, Trajectories, evaluate, fit, fitting
 from leadax.experiments import complete, settings_for
-from leadax.fitting import Interrupted, Look, Schedule
+from leadax.fitting import Interrupted, Look
 from leadax.nets import FNO, MLP
 from leadax.objective import ScheduledSampling
 from leadax.penalty import EmpiricalNorm, Frobenius, Omega, SpectralNorm
@@ -149,28 +149,6 @@ def test_start(fitted):
     wrong = r"`start` does not fit this model: .* has shape \(1, 2, 2, 2\).*expected \(1, 3, 2, 2\)"
     with pytest.raises(InputError, match=wrong):
         train(start=start, data=decays(environments=3))
-
-
-def rates(schedule: Schedule, steps: int) -> list[float]:
-    """With the same gradient again and again, a step of Adam is as long as the rate."""
-    optimiser = schedule.adam(steps)
-    state, found = optimiser.init(jnp.zeros(())), []
-    with jax.numpy_dtype_promotion("standard"):
-        for _ in range(steps + 1):
-            update, state = optimiser.update(jnp.ones(()), state)
-            found.append(-float(update))
-    return found
-
-
-def test_learning_rate_decays_like_a_cosine():
-    found = rates(Schedule(steps=30, learning_rate=0.1), 10)
-    np.testing.assert_allclose(found, 0.05 * (1 + np.cos(np.pi * np.arange(11) / 10)), atol=1e-8)
-
-
-def test_one_cycle_goes_up_then_down():
-    found = np.array(rates(Schedule(steps=80, learning_rate=0.1, decay="one-cycle"), 40))
-    np.testing.assert_allclose(found[:3], [0.005, 0.0525, 0.1], atol=1e-8)
-    np.testing.assert_allclose(found[2:], 0.05 * (1 + np.cos(np.pi * np.arange(39) / 38)), atol=1e-8)
 
 
 @pytest.mark.parametrize("sizes", [(1, 1, 2), (200, 1, 2)], ids=["one of all", "200 environments"])

@@ -14,6 +14,7 @@ import optax
 from jax.sharding import NamedSharding, PartitionSpec
 from jaxtyping import Array, DTypeLike
 
+from . import optimisers
 from ._types import PRNGKey
 from .arrays import fill, fingerprint, flatten
 from .checkpoint import RunFolder
@@ -27,12 +28,12 @@ from .experiments import Settings, complete, settings_for
 from .methods import Method, Parts, Phase
 from .model import Model, cast, check_order
 from .objective import ScheduledSampling
+from .optimisers import Decay, Rule
 from .training import Progress, Recipe, TrainState, advance_program, init_state, next_phase
 
 # A call of the compiled program lasts about this long: rare enough to cost nothing, short enough to stop when told.
 SECONDS_PER_CALL = 1.0
 RETRIES = 8
-Decay = Literal["cosine", "constant", "one-cycle"]
 
 
 class Interrupted(LeadaxError):
@@ -56,8 +57,7 @@ class Schedule:
     """How long to train and how fast.
 
     - `steps`: gradient steps; `learning_rate`: of the first step;
-    - `decay`: `cosine` to zero at the last step; `constant` as in the paper; or `one-cycle`: rising over the first
-      twentieth of the steps, then as a cosine, with β₂ = .99 in place of .999, which stands a ten times higher rate;
+    - `decay`: `cosine` to zero at the last step; `constant` as in the paper; or `one-cycle`, up and down;
     - `look_every`, `checkpoint_every`: steps between looks at the test set, and between checkpoints.
     """
 
@@ -73,16 +73,14 @@ class Schedule:
                 raise InputError(f"`{name}` must be positive, got {getattr(self, name)}")
         lookup("decay", self.decay, dict.fromkeys(get_args(Decay)))
 
-    def adam(self, steps: int) -> optax.GradientTransformation:
-        """Adam with this learning rate, for a phase of so many steps."""
-        if self.decay == "one-cycle":
-            return optax.adam(_one_cycle(self.learning_rate, steps), b2=0.99)
-        constant = self.decay == "constant"
-        return optax.adam(self.learning_rate if constant else optax.cosine_decay_schedule(self.learning_rate, steps))
 
-
-def _one_cycle(peak: float, steps: int) -> optax.Schedule:
-    return optax.warmup_cosine_decay_schedule(0.05 * peak, peak, steps // 20, steps)
+def _transformation(
+    chosen: str | optax.GradientTransformation, schedule: Schedule, steps: int
+) -> optax.GradientTransformation:
+    if not isinstance(chosen, str):
+        return chosen
+    lookup("optimiser", chosen, dict.fromkeys(get_args(Rule)))
+    return optimisers.optimiser(chosen, schedule.learning_rate, schedule.decay, steps)
 
 
 class Stage(NamedTuple):
@@ -103,7 +101,7 @@ def fit(
     protocol: str = "clean",
     learning_rate: float = 1e-3,
     decay: Decay = "cosine",
-    optimiser: optax.GradientTransformation | None = None,
+    optimiser: str | optax.GradientTransformation = "adam",
     sampling: ScheduledSampling = ScheduledSampling(),
     batch_size: int | None = None,
     match: str = "trajectories",
@@ -127,7 +125,7 @@ def fit(
     - `key`: a `jax.random` key; the same key gives the same bits on the same machine;
     - `test`: looked at every `look_every` steps, and never used;
     - `seeds`: so many models at once, from different random weights;
-    - `optimiser`: any of Optax, in place of Adam with `learning_rate` and `decay`;
+    - `optimiser`: `adam`, or `muon`, with `learning_rate` and `decay`; or any of Optax in their place;
     - `batch_size`: trajectories per environment and step; all by default;
     - `match`: what is compared with the data: `trajectories` (forecasts, the default), or derivatives estimated by
       `finite-differences` or `spline`, without any forecast: cheaper and, where points are far apart, worse;
@@ -166,7 +164,7 @@ def fit(
             int(end),
             Recipe(
                 method=method,
-                optimiser=optimiser or schedule.adam(int(length)),
+                optimiser=_transformation(optimiser, schedule, int(length)),
                 sampling=sampling,
                 batch_size=settings.batch_size if batch_size is None else batch_size,
                 trainable=phase.trainable,
@@ -181,7 +179,7 @@ def fit(
         "method": describe_method(method),
         # How often a checkpoint is written changes nothing: a run may be resumed with another choice.
         "schedule": {name: value for name, value in schedule.__dict__.items() if name != "checkpoint_every"},
-        "optimiser": "custom" if optimiser else "adam",
+        "optimiser": optimiser if isinstance(optimiser, str) else "custom",
         "sampling": sampling.__dict__,
         "batch_size": stages[0].recipe.batch_size,
         "trainable": list(trainable or ("shared", "specific")),

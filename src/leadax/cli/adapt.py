@@ -21,6 +21,7 @@ def adapt(
     test: Path | None = None,
     steps: int = 2_500,
     seed: int = 0,
+    optimiser: Literal["adam", "muon"] = "adam",
     learning_rate: float = 1e-3,
     decay: Literal["cosine", "constant", "one-cycle"] = "cosine",
     look_every: int = 50,
@@ -36,6 +37,7 @@ def adapt(
         test: A data file with the same novel environments, looked at on the way and never learnt from.
         steps: Gradient steps.
         seed: The same seed gives the same model on the same machine.
+        optimiser: Adam, or Muon for weights that are matrices and Adam for the rest.
         learning_rate: Of the first step.
         decay: What becomes of the learning rate: cosine to zero at the last step; constant as in the paper; one-cycle,
             up and down, for higher rates.
@@ -62,6 +64,7 @@ def adapt(
         scheme=scheme,
         steps=steps,
         learning_rate=learning_rate,
+        optimiser=optimiser,
         decay=decay,
         look_every=math.gcd(look_every, *(step for step in chosen if 0 < step <= steps)),
         checkpoint_every=checkpoint_every,

@@ -42,6 +42,8 @@ class Training:
     """1/λ, the weight of the Ω of leads; chosen from the data by default."""
     lipschitz_weight: float | None = None
     """α, the weight of the Lipschitz part within Ω."""
+    optimiser: Literal["adam", "muon"] = "adam"
+    """Adam, or Muon for weights that are matrices and Adam for the rest."""
     learning_rate: float = 1e-3
     """Of the first step."""
     decay: Literal["cosine", "constant", "one-cycle"] = "cosine"
@@ -97,6 +99,7 @@ class Training:
         same = (
             "steps",
             "seeds",
+            "optimiser",
             "learning_rate",
             "decay",
             "batch_size",

@@ -26,11 +26,12 @@ class Protocol:
 
 
 def in_few_steps(steps: int) -> Mapping[str, Any]:
-    """Ten times the learning rate, one trajectory of each environment at a time, and forecasts that are long sooner.
+    """Muon at ten times the learning rate, one trajectory of each environment at a time, forecasts that are long sooner.
 
     The paper's ε falls at its own pace: after a thousand steps every third point still restarts the forecast.
     """
     return {
+        "optimiser": "muon",
         "learning_rate": 1e-2,
         "decay": "one-cycle",
         "batch_size": 1,

@@ -29,6 +29,11 @@ class LinearLayer(eqx.Module):
     def matrix(self) -> Inexact[Array, "rows columns"]:
         """The weights as one matrix, in the reshaping that spectral normalisation of GANs made common."""
 
+    @property
+    def summed_axes(self) -> int:
+        """How many axes of `weight` before the last one, that of outputs, are summed over; 0 if it is no one matrix."""
+        return 1
+
     def operations(self, space: tuple[int, ...]) -> int:
         """Floating-point operations of `linear` on a field on the grid `space`: 2 for each weight at each point."""
         return 2 * math.prod(self.matrix().shape) * math.prod(space)

@@ -120,6 +120,11 @@ class Convolution(LinearLayer):
         """`(*space, inputs)`."""
         return (*self.space, self.weight.shape[-2])
 
+    @property
+    def summed_axes(self) -> int:
+        """Taps and inputs."""
+        return len(self.space) + 1
+
     def linear(self, x: Float[Array, "*space in"]) -> Float[Array, "*space out"]:
         """The convolution without the bias."""
         return circular_convolution(x, self.weight)

@@ -1,0 +1,50 @@
+"""How a gradient becomes a step: Adam or Muon, and what becomes of the learning rate on the way."""
+
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import optax
+from jaxtyping import PyTree
+
+from .nets.base import LinearLayer
+
+Rule = Literal["adam", "muon"]
+Decay = Literal["cosine", "constant", "one-cycle"]
+
+
+def optimiser(rule: str, learning_rate: float, decay: str, steps: int) -> optax.GradientTransformation:
+    """The optimiser of a phase of so many steps.
+
+    **Arguments**
+
+    - `rule`: `adam`, or `muon`: the step of a weight matrix is the nearest one whose singular values are all alike, as
+      long as one of Adam would be; biases and whatever else is no matrix learn by Adam;
+    - `decay`: `cosine` from `learning_rate` to zero at the last step; `constant`; or `one-cycle`: rising over the first
+      twentieth of the steps, then as a cosine, and with β₂ = .99 in place of .999: the mean of squared gradients then
+      follows a high rate fast enough.
+    """
+    rate, b2 = learning_rate, 0.999
+    if decay == "cosine":
+        rate = optax.cosine_decay_schedule(learning_rate, steps)
+    elif decay == "one-cycle":
+        rate, b2 = optax.warmup_cosine_decay_schedule(0.05 * learning_rate, learning_rate, steps // 20, steps), 0.99
+    if rule == "adam":
+        return optax.adam(rate, b2=b2)
+    return optax.contrib.muon(rate, consistent_rms=0.2, adam_b2=b2, muon_weight_dimension_numbers=matrix_axes)
+
+
+def matrix_axes(parameters: PyTree) -> PyTree:
+    """For each array, which axes make it a matrix if it is the weight of a layer; None if it is anything else."""
+    is_layer = lambda node: isinstance(node, LinearLayer)
+    return jax.tree.map(lambda node: _axes(node) if is_layer(node) else None, parameters, is_leaf=is_layer)
+
+
+def _axes(layer: Any) -> Any:
+    nothing = jax.tree.map(lambda _: None, layer)
+    if layer.weight is None or layer.summed_axes == 0:  # it does not learn, or is no one matrix
+        return nothing
+    # The axes before those of one layer are environments.
+    last = layer.weight.ndim - 1
+    axes = optax.contrib.MuonDimensionNumbers(tuple(range(last - layer.summed_axes, last)), (last,))
+    return eqx.tree_at(lambda layer: layer.weight, nothing, axes, is_leaf=lambda leaf: leaf is None)
