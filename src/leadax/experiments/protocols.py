@@ -26,7 +26,7 @@ class Protocol:
 
 
 def in_few_steps(steps: int) -> Mapping[str, Any]:
-    """Muon at ten times the learning rate, one trajectory of each environment at a time, forecasts that are long sooner.
+    """Muon at ten times the rate, one trajectory of each environment at a time, and forecasts that are long sooner.
 
     The paper's ε falls at its own pace: after a thousand steps every third point still restarts the forecast.
     """
