@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 import jax.random as jr
@@ -13,7 +14,7 @@ from .curves import curves_of
 from .learning import checkpoint_every, setting_of
 from .protocols import PROTOCOLS
 from .rows import Row
-from .sheets import Sheet, minutes, number, ratio
+from .sheets import Sheet, minutes, number, ratio, with_spread
 from .study import Options, Run, Target
 from .table1 import SHARE_OF_STEPS, SYSTEMS, before, data, run_name, trained_before
 
@@ -68,7 +69,7 @@ def _work(options: Options, system: str, scheme: str, folder: Path) -> Sequence[
 
 
 def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """One line for each system, protocol and scheme: test error at each of the steps that the paper shows."""
+    """One line for each system, protocol and scheme: test error at the end, and at the steps that the paper shows."""
     lines = []
     for (system, protocol, scheme), curve in curves_of(rows).items():
         of = [r for r in rows if (r["system"], r["protocol"], r["method"]) == (system, protocol, scheme)]
@@ -77,6 +78,8 @@ def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
                 **{key: of[0][key] for key in ("system", "method", "m", "n", "protocol", "pretraining_steps")},
                 "seeds": len(next(iter(curve.values()))),
                 "steps": max(curve),
+                "mse_test": fmean(curve[max(curve)]),
+                "mse_std_over_seeds": stdev(curve[max(curve)]) if len(curve[max(curve)]) > 1 else None,
                 **{f"mse_at_{step}": _mean(curve, step) for step in AT},
                 "seconds": max((r["seconds"] for r in of if "seconds" in r), default=None),
                 "paper": PAPER[system, scheme],
@@ -88,7 +91,7 @@ def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
 def _mean(curve: dict[int, list[float]], step: int) -> float | None:
     """The mean over seeds at a step; where nothing learns, that of the only step there is."""
     errors = curve.get(step) or (curve[0] if list(curve) == [0] else None)
-    return sum(errors) / len(errors) if errors else None
+    return fmean(errors) if errors else None
 
 
 def sheet(rows: Sequence[Row]) -> Sheet:
@@ -99,11 +102,13 @@ def sheet(rows: Sequence[Row]) -> Sheet:
         ours = [line[f"mse_at_{step}"] for step in AT]
         errors = [f"{number(o)} ({number(p)}, {ratio(o, p)})" for o, p in zip(ours, line["paper"], strict=True)]
         cost = [str(line["seeds"]), str(line["steps"]), minutes(line["seconds"]), str(line["pretraining_steps"])]
-        cells.append([line["system"], line["protocol"], line["method"], *errors, *cost])
-    return Sheet(["system", "protocol", "scheme", *at, "seeds", "steps", "minutes", "steps before"], cells, NOTES)
+        last = with_spread(line["mse_test"], line["mse_std_over_seeds"])
+        cells.append([line["system"], line["protocol"], line["method"], *errors, last, *cost])
+    header = ["system", "protocol", "scheme", *at, "last ± seeds", "seeds", "steps", "minutes", "steps before"]
+    return Sheet(header, cells, NOTES)
 
 
-NOTES = ("Errors of the model at that step, in both protocols. Steps before: of the LEADS model that f comes from.",)
+NOTES = ("Errors of the model at that step, in every protocol. Steps before: of the LEADS model that f comes from.",)
 NAMES = {"shared-only": "f alone", "scratch": "from scratch", "specific": "f fixed, new g"}
 
 
