@@ -22,6 +22,7 @@ from .nets import FNO as FNO
 from .nets import MLP as MLP
 from .nets import ConvNet as ConvNet
 from .nets import Linear as Linear
+from .objective import ScheduledSampling as ScheduledSampling
 from .penalty import EmpiricalNorm as EmpiricalNorm
 from .penalty import Frobenius as Frobenius
 from .penalty import Omega as Omega

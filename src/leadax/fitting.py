@@ -126,6 +126,7 @@ def fit(
     - `test`: looked at every `look_every` steps, and never used;
     - `seeds`: so many models at once, from different random weights;
     - `optimiser`: `adam`, or `muon`, with `learning_rate` and `decay`; or any of Optax in their place;
+    - `sampling`: how often forecasts restart from the data on the way; at first nearly always, at last hardly ever;
     - `batch_size`: trajectories per environment and step; all by default;
     - `match`: what is compared with the data: `trajectories` (forecasts, the default), or derivatives estimated by
       `finite-differences` or `spline`, without any forecast: cheaper and, where points are far apart, worse;
