@@ -68,14 +68,18 @@ def settings_for(data: Trajectories, net: str | None = None) -> Settings:
 
     - `net`: the name of another net than the one that would be chosen.
     """
-    scales = measure(data.states, data.times)
     preset = PRESETS.get(data.attributes.get("system", ""))
     if preset and net is None:
-        return dataclasses.replace(preset, scales=scales)
-    kind = lookup("net", net or ("conv" if data.space else "mlp"), NETS)
+        return dataclasses.replace(preset, scales=measure(data.states, data.times))
+    return standardised(data, lookup("net", net or ("conv" if data.space else "mlp"), NETS))
+
+
+def standardised(data: Trajectories, net: NetFactory, solver: str = "rk4") -> Settings:
+    """Settings for data of unknown scale: states and errors in units of their spread, tangents of the usual rate."""
+    scales = measure(data.states, data.times)
     return Settings(
-        net=scaled(kind, scales),
-        solver="rk4",
+        net=scaled(net, scales),
+        solver=solver,
         # In standardised units: nothing is divided by the size of a state, which is around zero there.
         penalty=lambda protocol: Omega(EmpiricalNorm(relative=False), SpectralNorm(), 1e-3),
         penalty_weight=1e-3,
