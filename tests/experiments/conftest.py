@@ -14,7 +14,8 @@ def cheap_data(monkeypatch):
     def simulated(system, *, key, split, trajectories=None):
         count = trajectories or system.trajectories[split]
         environments = tuple(system.environments_of(split))
-        states = np.random.default_rng(len(split)).uniform(1, 2, (len(environments), count, len(system.times), 2))
+        shape = (len(environments), count, len(system.times), len(system.channels))
+        states = np.random.default_rng(len(split)).uniform(1, 2, shape)
         attributes = {"system": system.name, "protocol": system.protocol}
         return Trajectories.from_arrays(
             system.times, states, environments=environments, channels=system.channels, attributes=attributes

@@ -3,16 +3,19 @@
 from typing import get_args, get_type_hints
 
 import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
 import pytest
 
 from leadax import Leads
 from leadax.cli.reproduce import reproduce
 from leadax.experiments import learning, norms
+from leadax.experiments.presets import PRESETS
 from leadax.experiments.protocols import PROTOCOLS
 from leadax.experiments.rows import reported
 from leadax.experiments.study import Options
-from leadax.experiments.table1 import data
+from leadax.experiments.table1 import SYSTEMS, data
+from leadax.nets import MLP, Scaled
 from leadax.systems.system import Protocol
 
 
@@ -21,7 +24,7 @@ def test_every_one_can_be_asked_for_and_has_known_rules():
     assert {protocol.rules for protocol in PROTOCOLS.values()} == set(get_args(Protocol))
 
 
-def test_fast_differs_from_paper_in_training_alone(cheap_data):
+def test_fast_has_the_data_errors_and_penalties_of_paper(cheap_data):
     assert (
         data("lotka-volterra", "train", "fast", 0).fingerprint
         == data("lotka-volterra", "train", "paper", 0).fingerprint
@@ -30,6 +33,15 @@ def test_fast_differs_from_paper_in_training_alone(cheap_data):
     line = {"mse_minimum": 1.0, "mse_minimum_std_over_seeds": 0.1, "mse_test": 2.0, "mse_std_over_seeds": 0.2}
     found = {name: reported({**line, "protocol": name}) for name in PROTOCOLS}
     assert found == {"paper": (1.0, 0.1), "fast": (1.0, 0.1), "clean": (2.0, 0.2)}
+
+
+def test_fast_standardises_the_one_system_whose_states_need_it(cheap_data):
+    settings = {name: PROTOCOLS["fast"].settings(data(name, "train", "fast", 0)) for name in SYSTEMS}
+    net = lambda name: settings[name].net((8, 8, 2) if name == "gray-scott" else (2,), key=jr.key(0))
+    assert isinstance(net("gray-scott"), Scaled)
+    assert isinstance(net("lotka-volterra"), MLP)
+    assert settings["gray-scott"].solver == PRESETS["gray-scott"].solver
+    assert settings["navier-stokes"].batch_size == PRESETS["navier-stokes"].batch_size
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
