@@ -36,7 +36,7 @@ def _work(options: Options, method: str, folder: Path) -> Sequence[Row]:
     get = lambda split: data(SYSTEM, split, options.protocol, options.seed)
     known = trained(options, SYSTEM, method, folder / "known")
     how = {"steps": options.steps, "checkpoint_every": checkpoint_every(options.steps), "run": folder / "novel"}
-    how |= PROTOCOLS[options.protocol].training(options.steps)
+    how |= PROTOCOLS[options.protocol].training(get("novel"), options.steps)
     found = adapt(known, get("novel"), key=jr.key(options.seed), **how)
     return [
         *_rows("known", method, known, evaluate(known, get("test")), options, get("train")),

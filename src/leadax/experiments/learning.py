@@ -46,7 +46,7 @@ def learn(
             protocol=protocol.rules,
             run=folder,
             checkpoint_every=checkpoint_every(options.steps),
-            **{"settings": protocol.settings(train), **protocol.training(options.steps), **how},
+            **{"settings": protocol.settings(train), **protocol.training(train, options.steps), **how},
         )
         model.save(folder / MODEL)
     return model

@@ -58,7 +58,7 @@ def _work(options: Options, system: str, scheme: str, folder: Path) -> Sequence[
         looks = [{"step": 0, "test": alone.tolist(), "seconds": 0.0}]
     else:
         how = {"steps": own.steps, "test": test, "run": folder, "checkpoint_every": checkpoint_every(own.steps)}
-        how |= PROTOCOLS[own.protocol].training(own.steps)
+        how |= PROTOCOLS[own.protocol].training(training, own.steps)
         looks = adapt(model, training, key=jr.key(own.seed), scheme=scheme, **how).about["looks"]
     setting = setting_of(system, scheme, training, own.protocol) | {"pretraining_steps": model.about["steps"]}
     return [

@@ -20,21 +20,24 @@ class Protocol:
 
     - `rules`: those of `fit`, `simulate` and `evaluate`;
     - `reports_minimum`: whether the error beside the paper's is the smallest on the way, as there, or the last one;
-    - `training`: from the number of steps to further options of `fit`;
+    - `training`: from the data and the number of steps to further options of `fit`;
     - `settings`: from the data to their net and Ω.
     """
 
     rules: str
     reports_minimum: bool
-    training: Callable[[int], Mapping[str, Any]] = lambda steps: {}
+    training: Callable[[Trajectories, int], Mapping[str, Any]] = lambda data, steps: {}
     settings: Callable[[Trajectories], Settings] = settings_for
 
 
-def in_few_steps(steps: int) -> Mapping[str, Any]:
+def in_few_steps(data: Trajectories, steps: int) -> Mapping[str, Any]:
     """Muon at ten times the rate, one trajectory of each environment at a time, and forecasts that are long sooner.
 
-    The paper's ε falls at its own pace: after a thousand steps every third point still restarts the forecast.
+    The paper's ε falls at its own pace: after a thousand steps every third point still restarts the forecast. All this
+    is for fields: vectors have steps that cost nothing, and learn better from many small ones.
     """
+    if not data.space:
+        return {}
     return {
         "optimiser": "muon",
         "learning_rate": 1e-2,
