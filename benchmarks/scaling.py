@@ -3,11 +3,13 @@
     python benchmarks/scaling.py [--system lotka-volterra]
 
 Each line is a process of its own (so that its peak of memory is its own), one after another, medians of a few calls.
-Sizes other than the paper's are its data repeated.
+Sizes other than the paper's are its data repeated. Where there are several processes, each has a core of its own, all
+run at once, and the slowest counts: the other way to train several seeds.
 """
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -24,10 +26,13 @@ LINES: list[dict[str, Any]] = [
     *({"system": "navier-stokes", "environments": m} for m in (1, 2, 4, 8)),
     *({"system": "gray-scott", "seeds": s, "devices": s} for s in (1, 2)),
     *({"system": "navier-stokes", "seeds": s, "devices": s} for s in (1, 2)),
+    *({"system": s, "seeds": 1, "processes": 2} for s in ("lotka-volterra", "gray-scott", "navier-stokes")),
 ]
 
 
 def worker(line: dict[str, Any]) -> None:
+    if "core" in line:
+        os.sched_setaffinity(0, {line.pop("core")})
     import jax
 
     seeds, devices = line.pop("seeds", 1), line.pop("devices", 1)
@@ -45,6 +50,24 @@ def worker(line: dict[str, Any]) -> None:
     print(json.dumps({"ms_per_step": round(ms, 2), "gflop_per_s": round(gflop_per_s, 1), "peak_mb": round(peak)}))
 
 
+def measured(line: dict[str, Any]) -> dict[str, Any]:
+    """What a process for this line prints; of several at once the slowest one's, with the rates of all together."""
+    line = dict(line)
+    count = line.pop("processes", 1)
+    asked = [line] if count == 1 else [line | {"core": core} for core in range(count)]
+    start = lambda one: subprocess.Popen(
+        [sys.executable, __file__, "--worker", json.dumps(one)], stdout=subprocess.PIPE, text=True
+    )
+    found = []
+    for process in [start(one) for one in asked]:
+        out, _ = process.communicate()
+        if process.returncode:
+            sys.exit(f"the line {line} failed")
+        found.append(json.loads(out))
+    slowest = max(found, key=lambda row: row["ms_per_step"])
+    return slowest | {"gflop_per_s": round(sum(row["gflop_per_s"] for row in found), 1)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--system", choices=sorted({line["system"] for line in LINES}), help="only this one")
@@ -57,8 +80,7 @@ def main() -> None:
     for line in LINES:
         if options.system not in (None, line["system"]):
             continue
-        command = [sys.executable, __file__, "--worker", json.dumps(line)]
-        row = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        row = measured(line)
         what = ", ".join(f"{name} {value}" for name, value in line.items() if name != "system")
         print(
             f"| {line['system']} | {what} | {row['ms_per_step']} | {row['gflop_per_s']} | {row['peak_mb']} MB |",
