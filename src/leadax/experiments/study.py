@@ -50,8 +50,12 @@ class Options:
     model_steps: int | None = None
 
     def for_system(self, system: str, share_of_steps: Mapping[str, float]) -> "Options":
-        """The same work for one system, where a step of some costs more than one of others."""
-        steps = self.steps if self.exact else max(1, round(self.steps * share_of_steps.get(system, 1.0)))
+        """The same work for one system, where a step of some costs more than one of others.
+
+        The paper's own effort is the same for all.
+        """
+        share = 1.0 if self.exact or self.budget == "paper" else share_of_steps.get(system, 1.0)
+        steps = max(1, round(self.steps * share))
         return replace(self, system=system, steps=steps, exact=True)
 
     def among(self, names: Sequence[str]) -> list[str]:
