@@ -161,7 +161,7 @@ def _cell(line: Row | None) -> str:
 
 
 NOTES = (
-    "Ours ± seeds (paper, ratio): the smallest test error on the way in the protocol `paper`, as there, and the last "
+    "Ours ± seeds (paper, ratio): the smallest test error on the way in `paper` and `fast`, as there, and the last "
     "one in `clean`. At m = 1 all methods but FT-RNN are One-Per-Env.",
 )
 

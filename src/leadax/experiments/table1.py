@@ -141,7 +141,7 @@ def sheet(rows: Sequence[Row]) -> Sheet:
 
 NOTES = (
     "Minimum: the smallest test error on the way, which the paper reports; last: of the model one is left with. "
-    "Ratio: minimum (`paper`) or last (`clean`) to the paper's.",
+    "Ratio: minimum (`paper`, `fast`) or last (`clean`) to the paper's.",
 )
 
 
