@@ -85,7 +85,7 @@ def test_runs_are_of_the_models_of_table_1():
     (run,) = figures.runs(Options("hour", 4, 3000, "paper", system="gray-scott", exact=True))
     assert run.name == "gray-scott-one-per-env+ft-node+leads-paper-4x3000-0"
     names = [run.name for run in figures.runs(Options("hour", 4, 12_000, "clean"))]
-    assert names[1] == "gray-scott-one-per-env+ft-node+leads-clean-4x400-0"
+    assert names[1] == "gray-scott-one-per-env+ft-node+leads-clean-4x600-0"
 
 
 def test_curves_are_thinned_and_merged(tmp_path):

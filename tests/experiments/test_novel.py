@@ -74,7 +74,7 @@ def test_the_model_of_table_1():
     options = Options("hour", 2, 7, "clean", exact=True)
     name = lambda system, options: table1.run_name(table1.before(options), system, "leads")
     assert name("lotka-volterra", options) == "lotka-volterra-leads-clean-2x12000-0"
-    assert name("gray-scott", options) == "gray-scott-leads-clean-2x400-0"
+    assert name("gray-scott", options) == "gray-scott-leads-clean-2x600-0"
     assert name("gray-scott", replace(options, model_steps=900)) == "gray-scott-leads-clean-2x900-0"
 
 

@@ -18,7 +18,7 @@ def test_every_method_of_the_paper_on_every_system():
     assert {name for name in METHODS_SHOWN if "(" not in name} == set(METHODS)
     names = [run.name for run in runs(Options("hour", 4, 1000, "paper"))]
     assert len(set(names)) == len(SYSTEMS) * len(METHODS_SHOWN)
-    assert "gray-scott-leads-paper-4x33-0" in names
+    assert "gray-scott-leads-paper-4x50-0" in names
     assert "gray-scott-leads-paper-4x1000-0" in [run.name for run in runs(Options("paper", 4, 1000, "paper"))]
     only = runs(Options("hour", 4, 1000, "clean", system="lotka-volterra"))
     assert only[0].name == "lotka-volterra-one-for-all-clean-4x1000-0"
