@@ -83,10 +83,10 @@ def test_coda_moves_the_weights_along_its_directions(net):
     shared, contexts = drawn(lambda key: method.init((2,), 2, key=key))
     x = jnp.ones(2)
     move = lambda theta, w: np.asarray(theta) + sum(w[..., k] * contexts[1, k] for k in range(3))
-    moved = jax.tree.map(move, getattr(shared.net, "net", shared.net), shared.directions)
     found = method.assemble(shared, contexts[1])
-    found_inside = getattr(found, "net", found)
-    jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-12), found_inside, moved)
+    before, after = (jax.tree.leaves(getattr(net, "net", net)) for net in (shared.net, found))
+    for theta, w, moved in zip(before, shared.directions, after, strict=True):
+        np.testing.assert_allclose(moved, move(theta, w), rtol=1e-12)
     if net is not tiny:
         assert same_bits((found.mean, found.scale, found.rate), (shared.net.mean, shared.net.scale, shared.net.rate))
     # At zero all is as in the centre, and what is added by the decomposition is nothing.

@@ -258,6 +258,7 @@ def test_lost_metrics(folder, whole):
         ({"learning_rate": 0.02}, "schedule.learning_rate"),
         ({"look_every": 8}, "schedule.look_every"),
         ({"optimiser": optax.sgd(0.1)}, "optimiser"),
+        ({"optimiser": "muon"}, "optimiser"),
         ({"method": dataclasses.replace(LINEAR, solver="heun")}, "method.solver"),
         ({"sampling": ScheduledSampling(0.5)}, "sampling.decay"),
         ({"batch_size": 1}, "batch_size"),

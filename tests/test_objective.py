@@ -200,6 +200,12 @@ def test_one_draw_for_all_and_only_whole_states():
         assert 5 < chosen.sum() < 45
 
 
+@pytest.mark.parametrize(("last", "steps"), [(0.0, 10), (1.1, 10), (-0.1, 10), (0.1, 0)])
+def test_falls_to_something_in_some_steps(last, steps):
+    with pytest.raises(InputError, match=f"`last` must be above 0 .* got {last} and {steps}"):
+        ScheduledSampling.falling_to(last, steps)
+
+
 def test_draws_have_the_probability_and_differ_between_keys():
     complete = jnp.ones((1, 1, 100_000), bool)
     draw = jax.jit(ScheduledSampling().restart)

@@ -5,12 +5,15 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
+import optax
 import pytest
 from tests.engine import decays
 
 from leadax import Leads, fit
 from leadax.errors import InputError
-from leadax.experiments.presets import PRESETS
+from leadax.experiments.presets import PRESETS, complete
+from leadax.fitting import check_optimiser
+from leadax.methods import METHODS
 from leadax.nets import Dense, SpectralConvolution
 from leadax.optimisers import matrix_axes, optimiser
 
@@ -74,6 +77,25 @@ def test_which_arrays_are_matrices(system, shape):
         assert np.prod([layer.weight.shape[i] for i in axes.weight.reduction_axis]) == layer.matrix().shape[1]
 
 
+@pytest.mark.parametrize("name", METHODS)
+def test_only_layers_of_nets_are_matrices(name):
+    """Of one environment's net: whatever else a method has (codes, factors, directions, contexts) is left to Adam."""
+    method = complete(METHODS[name](), PRESETS["lotka-volterra"], "clean").sized((2,), 3)
+    parts = jax.eval_shape(lambda key: method.init((2,), 3, key=key), jr.key(0))
+    shapes = {
+        tuple(array.shape[axis] for axis in (*axes.reduction_axis, *axes.output_axis))
+        for array, axes in zip(_flat(parts), _flat(matrix_axes(parts)), strict=True)
+        if axes is not None
+    }
+    factored = "ft" in name
+    assert shapes == (set() if factored else {(2, 64), (64, 64), (64, 2)})
+
+
+def _flat(tree):
+    is_leaf = lambda node: node is None or isinstance(node, optax.contrib.MuonDimensionNumbers)
+    return jax.tree.leaves(tree, is_leaf=is_leaf)
+
+
 def test_fit_by_muon_learns():
     begin, end = (
         fit(Leads(), decays(), key=jr.key(0), steps=steps, optimiser="muon", learning_rate=0.02, decay="one-cycle")
@@ -85,4 +107,6 @@ def test_fit_by_muon_learns():
 
 def test_unknown_ones():
     with pytest.raises(InputError, match="unknown optimiser `moun`: did you mean `muon`"):
-        fit(Leads(), decays(), key=jr.key(0), optimiser="moun")  # type: ignore[arg-type]
+        fit(Leads(), decays(), key=jr.key(0), optimiser="moun")
+    with pytest.raises(InputError, match=r"`optimiser` must be `adam` or `muon`, or an optimiser of Optax, got 0\.1"):
+        check_optimiser(0.1)

@@ -15,7 +15,7 @@ from .data import Trajectories
 from .describe import describe_method, rescaled
 from .errors import InputError, lookup
 from .experiments import settings_for
-from .fitting import Schedule, checked_test, fit
+from .fitting import Schedule, check_optimiser, checked_test, fit
 from .methods import OnePerEnv, Parts
 from .methods.base import repeated
 from .model import Model, check_order
@@ -88,7 +88,9 @@ def adapt(
         known = inspect.signature(fit).parameters
         if unknown := [name for name in options if name not in known]:
             raise InputError(f"`adapt` has no option `{unknown[0]}`")
-        Schedule(steps, **{name: options[name] for name in ("learning_rate", "decay", "look_every") if name in options})
+        check_optimiser(options.get("optimiser", "adam"))
+        of_schedule = ("learning_rate", "decay", "look_every", "checkpoint_every")
+        Schedule(steps, **{name: options[name] for name in of_schedule if name in options})
         checked_test(data, options.get("test"), common["dtype"])
         return _alone(model, data, options.get("test"), options.get("run"))
     keys = jax.random.split(jax.random.fold_in(key, 1), model.seeds)

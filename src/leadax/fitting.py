@@ -56,7 +56,7 @@ class Look(NamedTuple):
 class Schedule:
     """How long to train and how fast.
 
-    - `steps`: gradient steps; `learning_rate`: of the first step;
+    - `steps`: gradient steps; `learning_rate`: the highest on the way, that of the first step but in one cycle;
     - `decay`: `cosine` to zero at the last step; `constant` as in the paper; or `one-cycle`, up and down;
     - `look_every`, `checkpoint_every`: steps between looks at the test set, and between checkpoints.
     """
@@ -74,12 +74,20 @@ class Schedule:
         lookup("decay", self.decay, dict.fromkeys(get_args(Decay)))
 
 
+def check_optimiser(chosen: object) -> None:
+    """`InputError` unless it is the name of an optimiser, or one of Optax."""
+    if isinstance(chosen, str):
+        lookup("optimiser", chosen, dict.fromkeys(get_args(Rule)))
+    elif not isinstance(chosen, optax.GradientTransformation):
+        names = " or ".join(f"`{name}`" for name in get_args(Rule))
+        raise InputError(f"`optimiser` must be {names}, or an optimiser of Optax, got {chosen!r}")
+
+
 def _transformation(
     chosen: str | optax.GradientTransformation, schedule: Schedule, steps: int
 ) -> optax.GradientTransformation:
     if not isinstance(chosen, str):
         return chosen
-    lookup("optimiser", chosen, dict.fromkeys(get_args(Rule)))
     return optimisers.optimiser(chosen, schedule.learning_rate, schedule.decay, steps)
 
 
@@ -125,7 +133,8 @@ def fit(
     - `key`: a `jax.random` key; the same key gives the same bits on the same machine;
     - `test`: looked at every `look_every` steps, and never used;
     - `seeds`: so many models at once, from different random weights;
-    - `optimiser`: `adam`, or `muon`, with `learning_rate` and `decay`; or any of Optax in their place;
+    - `optimiser`: `adam`, or `muon`, with `learning_rate` and `decay`; or any of Optax in their place, of which a
+      folder knows no more than that it is one: resume with the same;
     - `sampling`: how often forecasts restart from the data on the way; at first nearly always, at last hardly ever;
     - `batch_size`: trajectories per environment and step; all by default;
     - `match`: what is compared with the data: `trajectories` (forecasts, the default), or derivatives estimated by
@@ -150,6 +159,7 @@ def fit(
     schedule = Schedule(steps, learning_rate, decay, look_every, checkpoint_every)
     if seeds < 1:
         raise InputError(f"`seeds` must be at least 1, got {seeds}")
+    check_optimiser(optimiser)
     if on_divergence not in ("stop", "retry"):
         raise InputError(f"`on_divergence` must be `stop` or `retry`, got `{on_divergence}`")
     if match != "trajectories":
@@ -158,6 +168,7 @@ def fit(
             raise InputError(f"{type(method).__name__} has no vector field that could match derivatives")
     settings = settings or settings_for(train)
     method = complete(method, settings, protocol).sized(train.state_shape, len(train.environments))
+    error_scale = np.broadcast_to(settings.error_scale, (len(train.channels),))
     phases = method.phases if trainable is None else (Phase(1.0, trainable),)
     ends = np.round(np.cumsum([phase.share for phase in phases]) * steps).astype(int)
     stages = tuple(
@@ -170,7 +181,7 @@ def fit(
                 batch_size=settings.batch_size if batch_size is None else batch_size,
                 trainable=phase.trainable,
                 meta=phase.meta,
-                error_scale=np.broadcast_to(settings.error_scale, (len(train.channels),)),
+                error_scale=error_scale,
             ),
         )
         for phase, end, length in zip(phases, ends, np.diff(ends, prepend=0), strict=True)
@@ -193,6 +204,8 @@ def fit(
         **({} if match == "trajectories" else {"match": match}),
         **({} if start is None else {"start": fingerprint(start)}),
     }
+    if np.any(error_scale != 1):
+        config["error_scale"] = error_scale.tolist()
     job = _Job(stages, schedule, train, test, config, dtype, listen, warn, should_stop, on_divergence)
     state = job.first_state(key, seeds, start)
     if run is None:
@@ -358,7 +371,10 @@ class _Job:
 
     def _model(self, state: TrainState) -> Model:
         steps = np.diff(self.batch.times, axis=-1)
-        about = {key: self.config[key] for key in ("protocol", "train", "test", "key", "schedule", "sampling")}
+        about = {
+            key: self.config[key]
+            for key in ("protocol", "train", "test", "key", "schedule", "optimiser", "sampling", "batch_size")
+        }
         about["error_scale"] = self.stages[0].recipe.error_scale.tolist()
         return Model(
             method=self.method,

@@ -42,6 +42,8 @@ class ScheduledSampling:
         >>> round(float(ScheduledSampling.falling_to(0.1, 200).probability(jnp.array(199))), 3)
         0.1
         """
+        if not 0 < last <= 1 or steps < 1:
+            raise InputError(f"`last` must be above 0 and at most 1, `steps` at least 1; got {last} and {steps}")
         return cls(last ** (1 / steps), 1)
 
     def probability(self, step: Int[Array, ""]) -> Float[Array, ""]:

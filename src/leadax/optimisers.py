@@ -19,7 +19,8 @@ def optimiser(rule: str, learning_rate: float, decay: str, steps: int) -> optax.
     **Arguments**
 
     - `rule`: `adam`, or `muon`: the step of a weight matrix is the nearest one whose singular values are all alike, as
-      long as one of Adam would be; biases and whatever else is no matrix learn by Adam;
+      long as one of Adam would be; biases and whatever else is not the matrix of a layer learn by Adam (Nesterov's);
+    - `learning_rate`: the highest on the way;
     - `decay`: `cosine` from `learning_rate` to zero at the last step; `constant`; or `one-cycle`: rising over the first
       twentieth of the steps, then as a cosine, and with β₂ = .99 in place of .999: the mean of squared gradients then
       follows a high rate fast enough.
@@ -42,7 +43,7 @@ def matrix_axes(parameters: PyTree) -> PyTree:
 
 def _axes(layer: Any) -> Any:
     nothing = jax.tree.map(lambda _: None, layer)
-    if layer.weight is None or layer.summed_axes == 0:  # it does not learn, or is no one matrix
+    if layer.summed_axes == 0 or layer.weight is None:  # no one matrix, or it does not learn
         return nothing
     # The axes before those of one layer are environments.
     last = layer.weight.ndim - 1

@@ -1,5 +1,6 @@
 """Novel environments: which runs there are, what their rows and lines say, and a picture."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,7 +32,15 @@ def test_lines():
     assert [alone[f"mse_at_{step}"] for step in novel.AT] == [0.4, 0.4, 0.4]
     assert [specific[f"mse_at_{step}"] for step in novel.AT] == [1.5, pytest.approx(0.2), None]
     assert specific["paper"] == (0.73, 1.36e-3, 1.11e-3)
+    assert (specific["mse_test"], specific["mse_std_over_seeds"]) == (0.2, pytest.approx(0.02**0.5))
     assert "1.50e+00 (7.30e-01, 2.05)" in novel.sheet(ROWS).text()
+    assert "2.00e-01 ± 1.4e-01" in novel.sheet(ROWS).text()
+
+
+def test_a_seed_that_went_wrong_does_not_hide_the_others():
+    (line,) = novel.table(rows_of("scratch", {50: [1.0, 2.0], 2_500: [0.1, float("nan")]}))
+    assert line["mse_at_50"] == 1.5
+    assert math.isnan(line["mse_std_over_seeds"])
 
 
 def test_picture():

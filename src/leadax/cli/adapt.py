@@ -38,7 +38,7 @@ def adapt(
         steps: Gradient steps.
         seed: The same seed gives the same model on the same machine.
         optimiser: Adam, or Muon for weights that are matrices and Adam for the rest.
-        learning_rate: Of the first step.
+        learning_rate: The highest on the way: of the first step, but in one cycle.
         decay: What becomes of the learning rate: cosine to zero at the last step; constant as in the paper; one-cycle,
             up and down, for higher rates.
         look_every: Steps between looks at the test set.

@@ -45,7 +45,7 @@ class Training:
     optimiser: Literal["adam", "muon"] = "adam"
     """Adam, or Muon for weights that are matrices and Adam for the rest."""
     learning_rate: float = 1e-3
-    """Of the first step."""
+    """The highest on the way: of the first step, but in one cycle."""
     decay: Literal["cosine", "constant", "one-cycle"] = "cosine"
     """What becomes of the learning rate: cosine to zero at the last step; constant as in the paper; one-cycle, up and
     down, for higher rates."""

@@ -65,7 +65,7 @@ def reproduce(
         steps: Gradient steps of each run; as the budget says by default, and then fewer where a step takes long.
         model_steps: For targets that start from the models of table1: the steps of those; as the budget says otherwise.
         protocol: How data are solved, and whether the first point of each trajectory counts in errors (paper); fast is
-            paper, trained with a higher rate, smaller batches and forecasts that are long sooner.
+            paper, but fields learn by Muon, at a higher rate, in smaller batches, and Gray-Scott in standardised units.
         seed: The same seed gives the same data and the same weights.
         workers: Processes to spread the runs over, each with its share of the cores. One is enough for one machine with
             few cores: the seeds of a run use several.

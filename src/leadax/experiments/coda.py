@@ -17,7 +17,7 @@ from ..evaluation import Evaluation, evaluate
 from ..model import Model
 from .learning import checkpoint_every, setting_of
 from .protocols import PROTOCOLS
-from .rows import KEYS, Row
+from .rows import KEYS, Row, spread
 from .sheets import Sheet, minutes, with_spread
 from .study import Options, Run, Target
 from .table1 import data, run_name, trained
@@ -69,7 +69,7 @@ def _line(rows: list[Row]) -> dict[str, Any]:
     line: dict[str, Any] = {key: known[key] for key in KEYS} | {"seeds": len(errors["known"])}
     for stage, each in errors.items():
         line[f"mse_{stage}"] = float(np.mean(each))
-        line[f"std_{stage}"] = float(np.std(each, ddof=1)) if len(each) > 1 else None
+        line[f"std_{stage}"] = spread(each)
     seconds = {row["stage"]: row["seconds"] for row in rows if "seconds" in row}
     cost = sum(seconds.values()) if seconds else None
     return {**line, "parameters_specific": rows[0]["parameters_specific"], "seconds": cost}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import jax.random as jr
@@ -13,7 +13,7 @@ from ..evaluation import evaluate
 from .curves import curves_of
 from .learning import checkpoint_every, setting_of
 from .protocols import PROTOCOLS
-from .rows import Row
+from .rows import Row, spread
 from .sheets import Sheet, minutes, number, ratio, with_spread
 from .study import Options, Run, Target
 from .table1 import SHARE_OF_STEPS, SYSTEMS, before, data, run_name, trained_before
@@ -79,7 +79,7 @@ def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
                 "seeds": len(next(iter(curve.values()))),
                 "steps": max(curve),
                 "mse_test": fmean(curve[max(curve)]),
-                "mse_std_over_seeds": stdev(curve[max(curve)]) if len(curve[max(curve)]) > 1 else None,
+                "mse_std_over_seeds": spread(curve[max(curve)]),
                 **{f"mse_at_{step}": _mean(curve, step) for step in AT},
                 "seconds": max((r["seconds"] for r in of if "seconds" in r), default=None),
                 "paper": PAPER[system, scheme],

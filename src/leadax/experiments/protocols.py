@@ -1,7 +1,7 @@
 """What a protocol of the experiments stands for: whose data and errors, which error is reported, how it is trained.
 
 `fit`, `simulate` and `evaluate` know two sets of rules, `paper` and `clean`. A protocol of the experiments is one of
-them together with a way to train, the same for every method and system.
+them together with a way to train, the same for every method.
 """
 
 from collections.abc import Callable, Mapping

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .._atomic import replacing
 from ..errors import InputError
 from .protocols import PROTOCOLS
@@ -116,16 +118,24 @@ def reported(line: Row) -> tuple[float, float | None]:
     return line["mse_test"], line["mse_std_over_seeds"]
 
 
+def spread(values: Sequence[float]) -> float | None:
+    """The standard deviation; None of a single value, and not a number where one of them is none.
+
+    >>> spread([1.0, 3.0]), spread([1.0])
+    (1.4142135623730951, None)
+    """
+    return float(np.std(values, ddof=1)) if len(values) > 1 else None
+
+
 def _line(rows: list[Row]) -> dict[str, Any]:
     seeds = sorted({row["seed"] for row in rows})
     of_seed = lambda seed, name: [row[name] for row in rows if row["seed"] == seed]
     per_seed = lambda name: [statistics.fmean(of_seed(seed, name)) for seed in seeds]
-    spread = lambda values: statistics.stdev(values) if len(values) > 1 else None
     # The variance over all trajectories is that within environments plus that between them.
     spreads = [
         (
             statistics.fmean(s**2 for s in of_seed(seed, "std_over_trajectories"))
-            + statistics.pvariance(of_seed(seed, "mse_test"))
+            + float(np.var(of_seed(seed, "mse_test")))
         )
         ** 0.5
         for seed in seeds

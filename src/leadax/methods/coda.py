@@ -20,12 +20,13 @@ class Hypernet(eqx.Module):
     """The net with weights $\\theta$, and directions $W$ in which they may move: one for each number of a context."""
 
     net: PyTree
-    directions: PyTree
+    directions: tuple[Float[Array, "... dimension"], ...]
 
     def at(self, context: Float[Array, " dimension"]) -> PyTree:
         """The net with weights $\\theta + W \\xi$."""
-        move = lambda theta, w: theta + jnp.tensordot(w, context, axes=1)
-        return with_inside(self.net, jax.tree.map(move, inside(self.net), self.directions))
+        weights, structure = jax.tree.flatten(inside(self.net))
+        moved = [a + jnp.tensordot(w, context, axes=1) for a, w in zip(weights, self.directions, strict=True)]
+        return with_inside(self.net, jax.tree.unflatten(structure, moved))
 
 
 @dataclass(frozen=True)
@@ -90,13 +91,12 @@ class Coda(Assembled):
         """θ and W; all contexts zero."""
         for_net, for_directions = jax.random.split(key)
         net = self.build(state_shape, for_net)
-        weights, structure = jax.tree.flatten(inside(net))
+        weights = jax.tree.leaves(inside(net))
         keys = jax.random.split(for_directions, len(weights))
-        directions = [
+        directions = tuple(
             self.direction_std * normal((*a.shape, self.dimension), key=k) for a, k in zip(weights, keys, strict=True)
-        ]
-        hypernet = Hypernet(net, jax.tree.unflatten(structure, directions))
-        return Parts(hypernet, jnp.zeros((environments, self.dimension)))
+        )
+        return Parts(Hypernet(net, directions), jnp.zeros((environments, self.dimension)))
 
     def assemble(self, shared: PyTree, specific: PyTree | None) -> VectorField:
         """The net at a context, or at zero."""

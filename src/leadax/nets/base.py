@@ -31,8 +31,11 @@ class LinearLayer(eqx.Module):
 
     @property
     def summed_axes(self) -> int:
-        """How many axes of `weight` before the last one, that of outputs, are summed over; 0 if it is no one matrix."""
-        return 1
+        """How many axes of `weight` before the last one, that of outputs, are summed over.
+
+        For Muon, which takes `weight` for the matrix that this makes it; 0 where it is no one matrix.
+        """
+        return 0
 
     def operations(self, space: tuple[int, ...]) -> int:
         """Floating-point operations of `linear` on a field on the grid `space`: 2 for each weight at each point."""

@@ -65,6 +65,11 @@ class Dense(LinearLayer):
         """`(inputs,)`."""
         return self.weight.shape[-2:-1]
 
+    @property
+    def summed_axes(self) -> int:
+        """Inputs."""
+        return 1
+
     def linear(self, x: Float[Array, "*space in"]) -> Float[Array, "*space out"]:
         """$xW$."""
         return jnp.tensordot(x, self.weight, axes=1)

@@ -63,11 +63,6 @@ class SpectralConvolution(LinearLayer):
         """`(*space, inputs)`."""
         return (*self.space, self.weight.shape[-2])
 
-    @property
-    def summed_axes(self) -> int:
-        """None: the weight is a small matrix for each wave."""
-        return 0
-
     def linear(self, x: Float[Array, "*space in"]) -> Float[Array, "*space out"]:
         """The field whose low frequencies are those of `x` times their matrices."""
         real, imaginary = self.weight
