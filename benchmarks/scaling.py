@@ -1,6 +1,6 @@
 """How the cost of a LEADS training step grows: environments, trajectories, points, grid, seeds; and memory at peak.
 
-    python benchmarks/scaling.py [--system lotka-volterra]
+    python benchmarks/scaling.py [--system lotka-volterra] [--json]
 
 Each line is a process of its own (so that its peak of memory is its own), one after another, medians of a few calls.
 Sizes other than the paper's are its data repeated. Where there are several processes, each has a core of its own, all
@@ -24,6 +24,9 @@ LINES: list[dict[str, Any]] = [
     *({"system": "gray-scott", "environments": 1, "points": 4, "grid": g} for g in (32, 64, 128)),
     *({"system": "navier-stokes", "environments": 1, "points": 4, "grid": g} for g in (32, 64, 128)),
     *({"system": "navier-stokes", "environments": m} for m in (1, 2, 4, 8)),
+    *({"system": "navier-stokes", "trajectories": n} for n in (1, 2, 4)),
+    *({"system": "navier-stokes", "points": k} for k in (5, 10, 20)),
+    *({"system": "gray-scott", "environments": m} for m in (1, 3, 6)),
     *({"system": "gray-scott", "seeds": s, "devices": s} for s in (1, 2)),
     *({"system": "navier-stokes", "seeds": s, "devices": s} for s in (1, 2)),
     *({"system": s, "seeds": 1, "processes": 2} for s in ("lotka-volterra", "gray-scott", "navier-stokes")),
@@ -44,7 +47,7 @@ def worker(line: dict[str, Any]) -> None:
     run(1)
     ms = interleaved({"one": (run, 1)}, rounds=2)["one"]
     steps = max(1, round(300 / ms))
-    ms = interleaved({"many": (run, steps)}, rounds=5)["many"]
+    ms = interleaved({"many": (run, steps)}, rounds=9)["many"]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     gflop_per_s = seeds * problem.operations / ms / 1e6
     print(json.dumps({"ms_per_step": round(ms, 2), "gflop_per_s": round(gflop_per_s, 1), "peak_mb": round(peak)}))
@@ -71,15 +74,20 @@ def measured(line: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--system", choices=sorted({line["system"] for line in LINES}), help="only this one")
+    parser.add_argument("--json", action="store_true", help="one JSON document in place of a table")
+    parser.add_argument("--only", default="", help="only lines that have this")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
         worker(json.loads(options.worker))
         return
+    wanted = lambda line: options.system in (None, line["system"]) and (not options.only or options.only in line)
+    chosen = [line for line in LINES if wanted(line)]
+    if options.json:
+        print(json.dumps([line | measured(line) for line in chosen], indent=1))
+        return
     print("| system | what | ms per step | GFLOP/s | peak of memory |\n|---|---|---|---|---|")
-    for line in LINES:
-        if options.system not in (None, line["system"]):
-            continue
+    for line in chosen:
         row = measured(line)
         what = ", ".join(f"{name} {value}" for name, value in line.items() if name != "system")
         print(
