@@ -204,8 +204,6 @@ def fit(
         **({} if match == "trajectories" else {"match": match}),
         **({} if start is None else {"start": fingerprint(start)}),
     }
-    if np.any(error_scale != 1):
-        config["error_scale"] = error_scale.tolist()
     job = _Job(stages, schedule, train, test, config, dtype, listen, warn, should_stop, on_divergence)
     state = job.first_state(key, seeds, start)
     if run is None:
