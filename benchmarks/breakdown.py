@@ -28,7 +28,8 @@ KINDS = {
     "sums": r"reduce",
     "other, element by element": r".",
 }
-STRUCTURE = r"while|call|Execute|Thunk|body|condition|tuple|parameter"
+# What holds other operations, or waits for them.
+STRUCTURE = r"while|call|Execute|Thunk|body|condition|tuple|parameter|end:|.*::"
 
 
 def operations(system: str, steps: int) -> tuple[float, dict[str, tuple[int, float]]]:
