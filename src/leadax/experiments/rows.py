@@ -118,7 +118,7 @@ def reported(line: Row) -> tuple[float, float | None]:
     return line["mse_test"], line["mse_std_over_seeds"]
 
 
-def spread(values: Sequence[float]) -> float | None:
+def spread(values: Sequence[float | int]) -> float | None:
     """The standard deviation; None of a single value, and not a number where one of them is none.
 
     >>> spread([1.0, 3.0]), spread([1.0])
@@ -166,8 +166,8 @@ def _short(value: Any) -> Any:
 
 
 def _value(name: str, text: str) -> Any:
-    # A version such as 1.0 is not a number.
-    for kind in (int, float) if name != "version" else ():
+    # A version such as 1.0 is not a number, and an error such as 590696 is no count.
+    for kind in () if name == "version" else (float,) if name.startswith("mse") else (int, float):
         try:
             return kind(text)
         except ValueError:
