@@ -12,10 +12,9 @@ from tests.engine import decays
 from leadax import Leads, fit
 from leadax.errors import InputError
 from leadax.experiments.presets import PRESETS, complete
-from leadax.fitting import check_optimiser
 from leadax.methods import METHODS
 from leadax.nets import Dense, SpectralConvolution
-from leadax.optimisers import matrix_axes, optimiser
+from leadax.optimisers import check_optimiser, matrix_axes, optimiser
 
 
 def rates(decay: str, steps: int) -> np.ndarray:

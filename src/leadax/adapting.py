@@ -15,10 +15,11 @@ from .data import Trajectories
 from .describe import describe_method, rescaled
 from .errors import InputError, lookup
 from .experiments import settings_for
-from .fitting import Schedule, check_optimiser, checked_test, fit
+from .fitting import Schedule, checked_test, fit
 from .methods import OnePerEnv, Parts
 from .methods.base import repeated
 from .model import Model, check_order
+from .optimisers import check_optimiser
 
 SCHEMES = ("specific", "shared-only", "scratch")
 

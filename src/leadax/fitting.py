@@ -28,7 +28,7 @@ from .experiments import Settings, complete, settings_for
 from .methods import Method, Parts, Phase
 from .model import Model, cast, check_order
 from .objective import ScheduledSampling
-from .optimisers import Decay, Rule
+from .optimisers import Decay, check_optimiser
 from .training import Progress, Recipe, TrainState, advance_program, init_state, next_phase
 
 # A call of the compiled program lasts about this long: rare enough to cost nothing, short enough to stop when told.
@@ -72,23 +72,6 @@ class Schedule:
             if not getattr(self, name) > 0:
                 raise InputError(f"`{name}` must be positive, got {getattr(self, name)}")
         lookup("decay", self.decay, dict.fromkeys(get_args(Decay)))
-
-
-def check_optimiser(chosen: object) -> None:
-    """`InputError` unless it is the name of an optimiser, or one of Optax."""
-    if isinstance(chosen, str):
-        lookup("optimiser", chosen, dict.fromkeys(get_args(Rule)))
-    elif not isinstance(chosen, optax.GradientTransformation):
-        names = " or ".join(f"`{name}`" for name in get_args(Rule))
-        raise InputError(f"`optimiser` must be {names}, or an optimiser of Optax, got {chosen!r}")
-
-
-def _transformation(
-    chosen: str | optax.GradientTransformation, schedule: Schedule, steps: int
-) -> optax.GradientTransformation:
-    if not isinstance(chosen, str):
-        return chosen
-    return optimisers.optimiser(chosen, schedule.learning_rate, schedule.decay, steps)
 
 
 class Stage(NamedTuple):
@@ -176,7 +159,7 @@ def fit(
             int(end),
             Recipe(
                 method=method,
-                optimiser=_transformation(optimiser, schedule, int(length)),
+                optimiser=optimisers.chosen(optimiser, learning_rate, decay, int(length)),
                 sampling=sampling,
                 batch_size=settings.batch_size if batch_size is None else batch_size,
                 trainable=phase.trainable,

@@ -1,12 +1,13 @@
 """How a gradient becomes a step: Adam or Muon, and what becomes of the learning rate on the way."""
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import equinox as eqx
 import jax
 import optax
 from jaxtyping import PyTree
 
+from .errors import InputError, lookup
 from .nets.base import LinearLayer
 
 Rule = Literal["adam", "muon"]
@@ -33,6 +34,22 @@ def optimiser(rule: str, learning_rate: float, decay: str, steps: int) -> optax.
     if rule == "adam":
         return optax.adam(rate, b2=b2)
     return optax.contrib.muon(rate, consistent_rms=0.2, adam_b2=b2, muon_weight_dimension_numbers=matrix_axes)
+
+
+def check_optimiser(asked: object) -> None:
+    """`InputError` unless it is the name of a rule, or an optimiser of Optax."""
+    if isinstance(asked, str):
+        lookup("optimiser", asked, dict.fromkeys(get_args(Rule)))
+    elif not isinstance(asked, optax.GradientTransformation):
+        names = " or ".join(f"`{name}`" for name in get_args(Rule))
+        raise InputError(f"`optimiser` must be {names}, or an optimiser of Optax, got {asked!r}")
+
+
+def chosen(
+    asked: str | optax.GradientTransformation, learning_rate: float, decay: str, steps: int
+) -> optax.GradientTransformation:
+    """The optimiser of a phase: the rule of that name, or what was given in its place."""
+    return optimiser(asked, learning_rate, decay, steps) if isinstance(asked, str) else asked
 
 
 def matrix_axes(parameters: PyTree) -> PyTree:

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..data import Trajectories
-from ..nets import ConvNet
 from ..objective import ScheduledSampling
-from .presets import PRESETS, Settings, settings_for, standardised
+from .presets import Settings, settings_for, standardised
 
 
 @dataclass(frozen=True)
@@ -48,14 +47,10 @@ def in_few_steps(data: Trajectories, steps: int) -> Mapping[str, Any]:
 
 
 def in_good_units(data: Trajectories) -> Settings:
-    """The paper's settings, but for Gray–Scott, whose net sees standardised states.
-
-    There it halves the steps: all that happens is a small part of u = 0.95. On Navier–Stokes, whose vorticity has a
-    spread of about one anyway, the paper's net and Ω do better.
-    """
-    if data.attributes.get("system") == "gray-scott":
-        return standardised(data, ConvNet, PRESETS["gray-scott"].solver)
-    return settings_for(data)
+    """The paper's settings, or those of standardised states where the preset has a net for them."""
+    settings = settings_for(data)
+    net = settings.standardised_net
+    return settings if net is None else standardised(data, net, settings.solver)
 
 
 PROTOCOLS = {
