@@ -13,7 +13,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from leadax import evaluation, fitting, optimisers
+from leadax import evaluation, job, optimisers
 from leadax.data import Trajectories
 from leadax.describe import describe_method
 from leadax.methods import Leads
@@ -148,7 +148,7 @@ def plain_objective(parts, data, restart=None, error_scale=(1.0, 1.0)):
 
 # `fit` compiles its programs anew, which takes seconds; the tests call it often, with the same settings.
 
-RANDOM_STATE = fitting._Job._random_state
+RANDOM_STATE = job.Job._random_state
 
 
 @contextmanager
@@ -171,11 +171,11 @@ def compiled_once(first_state=None):
     drawn = _remember(first_state or _drawn_state, state)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(optimisers, "optimiser", _remember(optimisers.optimiser, rule))
-        patch.setattr(fitting, "advance_program", _remember(fitting.advance_program, recipe))
-        errors = _remember(fitting.error_program, method)
-        patch.setattr(fitting, "error_program", errors)
+        patch.setattr(job, "advance_program", _remember(job.advance_program, recipe))
+        errors = _remember(job.error_program, method)
+        patch.setattr(job, "error_program", errors)
         patch.setattr(evaluation, "error_program", errors)
-        patch.setattr(fitting._Job, "_random_state", lambda *given: jax.tree.map(jnp.array, drawn(*given)))
+        patch.setattr(job.Job, "_random_state", lambda *given: jax.tree.map(jnp.array, drawn(*given)))
         yield
 
 

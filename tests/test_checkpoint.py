@@ -15,11 +15,11 @@ import optax
 import pytest
 from tests.engine import LINEAR, compiled_once, full_disk, ragged, same_bits
 
-from leadax import InputError, RunError, checkpoint, fit, fitting
+from leadax import InputError, RunError, checkpoint, fit, job
 from leadax.arrays import read_arrays, write_tree
 from leadax.checkpoint import STATE, RunFolder
 from leadax.data import Trajectories
-from leadax.fitting import Interrupted
+from leadax.job import Interrupted
 from leadax.objective import ScheduledSampling
 
 GOLDEN = Path(__file__).parent / "golden" / "run-1"
@@ -60,7 +60,7 @@ def folder(finished, tmp_path):
 
 def stopping_at(steps, monkeypatch):
     """`should_stop` that says so once each of these steps is done; asked after every step."""
-    monkeypatch.setattr(fitting, "SECONDS_PER_CALL", 0.0)
+    monkeypatch.setattr(job, "SECONDS_PER_CALL", 0.0)
     left = sorted(steps)
 
     def starting(step):
@@ -113,7 +113,7 @@ def test_interrupted_and_resumed(stops, every, whole, tmp_path, monkeypatch):
 
 
 def test_a_finished_run_is_not_run_again(finished, whole, monkeypatch):
-    monkeypatch.setattr(fitting._Job, "_until_next_event", None)
+    monkeypatch.setattr(job.Job, "_until_next_event", None)
     before = {path: path.stat().st_mtime_ns for path in finished.rglob("*") if path.name.startswith("step-")}
     assert_as_if_nothing_happened(train(finished), finished, whole)
     assert all(path.stat().st_mtime_ns == time for path, time in before.items())

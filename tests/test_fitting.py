@@ -13,9 +13,9 @@ import optax
 import pytest
 from tests.engine import LINEAR, OMEGA, RANDOM_STATE, compiled_once, decays, same_bits
 
-from leadax import ConvNet, InputError, Leads, Linear, OneForAll, RunError, Trajectories, evaluate, fit, fitting
+from leadax import ConvNet, InputError, Leads, Linear, OneForAll, RunError, Trajectories, evaluate, fit, job
 from leadax.experiments import complete, settings_for
-from leadax.fitting import Interrupted, Look
+from leadax.job import Interrupted, Look
 from leadax.nets import FNO, MLP
 from leadax.objective import ScheduledSampling
 from leadax.penalty import EmpiricalNorm, Frobenius, Omega, SpectralNorm
@@ -59,7 +59,7 @@ def test_learns():
 def job_of(**settings):
     """What `fit` is about to run, and from where."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fitting._Job, "run", caught)
+        patch.setattr(job.Job, "run", caught)
         with pytest.raises(Caught) as carrier:
             train(**settings)
     return carrier.value.args
@@ -121,12 +121,12 @@ def test_same_key_same_bits_whoever_looks(fitted):
 
 def test_calls_of_any_length_give_the_same_bits(fitted, monkeypatch):
     for seconds in (0.0, 1e9):
-        monkeypatch.setattr(fitting, "SECONDS_PER_CALL", seconds)
+        monkeypatch.setattr(job, "SECONDS_PER_CALL", seconds)
         assert same_bits(train().parts, fitted[0].parts)
 
 
 def test_seeds_start_as_they_do_alone(monkeypatch):
-    monkeypatch.setattr(fitting._Job, "_random_state", RANDOM_STATE)
+    monkeypatch.setattr(job.Job, "_random_state", RANDOM_STATE)
     plain = dataclasses.replace(LINEAR, penalty_weight=0.0)  # fewer numbers to draw
     alone, together = (jax.tree.map(np.asarray, job_of(method=plain, seeds=seeds)[1]) for seeds in (1, 3))
     assert same_bits(jax.tree.map(lambda a: a[:1], together), alone)
@@ -169,14 +169,14 @@ def counting(times: int):
 
 @pytest.mark.parametrize("seconds", [0.0, 1e9], ids=["short calls", "long calls"])
 def test_stops_when_told_also_where_a_call_reaches_the_next_look(seconds, monkeypatch):
-    monkeypatch.setattr(fitting, "SECONDS_PER_CALL", seconds)
+    monkeypatch.setattr(job, "SECONDS_PER_CALL", seconds)
     with pytest.raises(Interrupted, match="stopped at step 10 of 100000") as caught:
         train(steps=100_000, should_stop=counting(10 if seconds == 0 else 2))
     assert caught.value.exit_status == 130
 
 
 def test_told_at_the_end_is_finished(fitted, monkeypatch):
-    monkeypatch.setattr(fitting, "SECONDS_PER_CALL", 0.0)
+    monkeypatch.setattr(job, "SECONDS_PER_CALL", 0.0)
     assert same_bits(train(should_stop=counting(23)).parts, fitted[0].parts)
 
 
@@ -224,20 +224,20 @@ def test_retries_go_back_and_halve_the_rate():
     """The same bits as the steps up to the last checkpoint, and the others with the rate that came out."""
     warned: list[str] = []
     model = train(**JUMPING, on_divergence="retry", warn=warned.append)
-    assert 2 <= len(warned) < fitting.RETRIES
+    assert 2 <= len(warned) < job.RETRIES
     for k, text in enumerate(warned, start=1):
         assert f"of step 8: going on from there with {0.5**k:g} times the learning rate" in text
     assert [look["step"] for look in model.about["looks"]] == [5, 10, 15, 20, 23]
 
-    job, state = job_of(**JUMPING)
-    state, _ = job.advance[0](state, job.batch, 8)
+    caught_job, state = job_of(**JUMPING)
+    state, _ = caught_job.advance[0](state, caught_job.batch, 8)
     slower = jnp.asarray([0.5 ** len(warned)], jnp.float32)
-    state, _ = job.advance[0](state._replace(rate_scale=slower), job.batch, 15)
+    state, _ = caught_job.advance[0](state._replace(rate_scale=slower), caught_job.batch, 15)
     assert same_bits(state.parts, model.parts)
 
 
 def test_gives_up_after_some_retries(monkeypatch):
-    monkeypatch.setattr(fitting, "RETRIES", 1)
+    monkeypatch.setattr(job, "RETRIES", 1)
     warned: list[str] = []
     with pytest.raises(
         RunError, match=r"not finite at step \d+, .*the last good checkpoint is of step 8: try a smaller"

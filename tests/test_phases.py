@@ -12,11 +12,11 @@ import optax
 import pytest
 from tests.engine import RANDOM_STATE, at, compiled_once, decays, ragged, same_bits
 
-from leadax import fit, fitting
+from leadax import fit, job
 from leadax.arrays import read_arrays
 from leadax.checkpoint import STATE
 from leadax.data.batch import to_batch
-from leadax.fitting import Interrupted
+from leadax.job import Interrupted
 from leadax.methods import Gbml, Maml
 from leadax.nets import Linear
 from leadax.objective import ScheduledSampling
@@ -48,7 +48,7 @@ def saved(folder: Path, step: int, half: str) -> dict[str, np.ndarray]:
 
 
 def stopped(folder: Path, step: int, monkeypatch, begin: int = 0) -> None:
-    monkeypatch.setattr(fitting, "SECONDS_PER_CALL", 0.0)
+    monkeypatch.setattr(job, "SECONDS_PER_CALL", 0.0)
     done = iter(range(begin + 1, 1000))
     with pytest.raises(Interrupted, match=f"stopped at step {step} of 20"):
         train(folder, should_stop=lambda: next(done) == step)
@@ -100,7 +100,7 @@ def caught(job, *given):
 )
 def test_shares_of_the_steps(share, steps, stages, monkeypatch):
     """A step cannot be divided, and a phase without a step is left out."""
-    monkeypatch.setattr(fitting._Job, "first_state", caught)
+    monkeypatch.setattr(job.Job, "first_state", caught)
     with pytest.raises(Caught) as carrier:
         train(method=Gbml(net=Linear, solver="euler", first_share=share), steps=steps)
     assert [(stage.end, stage.recipe.trainable) for stage in carrier.value.args[0].stages] == stages
@@ -123,7 +123,7 @@ JUMP = optax.GradientTransformation(
 
 @pytest.mark.parametrize("good", [7, 8, 9], ids=["before", "at", "after"])
 def test_going_back_across_the_boundary(good, monkeypatch):
-    monkeypatch.setattr(fitting, "RETRIES", 1000)
+    monkeypatch.setattr(job, "RETRIES", 1000)
     settings = {"optimiser": JUMP, "sampling": ScheduledSampling(0.0), "checkpoint_every": good}
     warned: list[str] = []
     model = train(**settings, on_divergence="retry", warn=warned.append)
@@ -131,18 +131,18 @@ def test_going_back_across_the_boundary(good, monkeypatch):
     assert all(f"the last good checkpoint is of step {good}: going on" in text for text in warned)
     assert [look["step"] for look in model.about["looks"]] == [5, 10, 15, 20]
     # As the steps of both phases are, one after the other, with the rate that came out.
-    monkeypatch.setattr(fitting._Job, "run", caught)
+    monkeypatch.setattr(job.Job, "run", caught)
     with pytest.raises(Caught) as carrier:
         train(**settings)
-    job, state, _ = carrier.value.args
+    caught_job, state, _ = carrier.value.args
     scale = lambda: jnp.asarray([0.5 ** len(warned)], jnp.float32)  # each is donated to a call
-    state, _ = job.advance[0](state, job.batch, min(good, BOUNDARY))
+    state, _ = caught_job.advance[0](state, caught_job.batch, min(good, BOUNDARY))
     if good < BOUNDARY:
-        state, _ = job.advance[0](state._replace(rate_scale=scale()), job.batch, BOUNDARY - good)
-    state = jax.vmap(partial(next_phase, job.stages[1].recipe))(state)
+        state, _ = caught_job.advance[0](state._replace(rate_scale=scale()), caught_job.batch, BOUNDARY - good)
+    state = jax.vmap(partial(next_phase, caught_job.stages[1].recipe))(state)
     if good > BOUNDARY:
-        state, _ = job.advance[1](state, job.batch, good - BOUNDARY)
-    state, _ = job.advance[1](state._replace(rate_scale=scale()), job.batch, 20 - max(good, BOUNDARY))
+        state, _ = caught_job.advance[1](state, caught_job.batch, good - BOUNDARY)
+    state, _ = caught_job.advance[1](state._replace(rate_scale=scale()), caught_job.batch, 20 - max(good, BOUNDARY))
     assert same_bits(state.parts, model.parts)
 
 

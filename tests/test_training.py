@@ -248,12 +248,12 @@ import jax
 jax.config.update("jax_num_cpu_devices", 2)
 import jax.numpy as jnp, jax.random as jr, numpy as np, optax
 from tests.engine import compiled_once, decays
-from leadax import Leads, Linear, RunError, fit, fitting
+from leadax import Leads, Linear, RunError, fit, job
 from leadax.objective import ScheduledSampling
 from leadax.penalty import Frobenius
 
 assert jax.device_count() == 2
-assert [fitting._devices(seeds) for seeds in (1, 2, 3, 4)] == [1, 2, 1, 2]
+assert [job._devices(seeds) for seeds in (1, 2, 3, 4)] == [1, 2, 1, 2]
 method = Leads(net=Linear, solver="euler", penalty=Frobenius(), penalty_weight=1e-3)
 # Hardly anything learns; one step in between is longer, and much too long where the rate is scaled by 1e12.
 length = lambda step: jnp.where(step == 8, -1e-6, -1e-20)
@@ -268,19 +268,19 @@ train = lambda: fit(
 
 def messages():
     "What is said when one seed, on the second device, goes wrong between the two looks."
-    start = fitting._Job.first_state
+    start = job.Job.first_state
     fast = np.array([1, 1, 1, 1e12], np.float32)
-    fitting._Job.first_state = lambda *given: start(*given)._replace(rate_scale=fast)
+    job.Job.first_state = lambda *given: start(*given)._replace(rate_scale=fast)
     try:
         train()
     except RunError as error:
         return str(error)
     finally:
-        fitting._Job.first_state = start
+        job.Job.first_state = start
 
 with compiled_once():
     spread, said = train(), messages()
-    fitting._devices = lambda seeds: 1
+    job._devices = lambda seeds: 1
     alone, expected = train(), messages()
 assert len(spread.parts.shared.dense.weight.devices()) == 1, "a model is on one device"
 assert spread.seeds == 4

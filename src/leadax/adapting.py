@@ -15,7 +15,8 @@ from .data import Trajectories
 from .describe import describe_method, rescaled
 from .errors import InputError, lookup
 from .experiments import settings_for
-from .fitting import Schedule, checked_test, fit
+from .fitting import fit
+from .job import Schedule, checked_test
 from .methods import OnePerEnv, Parts
 from .methods.base import repeated
 from .model import Model, check_order

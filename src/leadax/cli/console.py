@@ -81,7 +81,7 @@ def _plain(label: str) -> Progress:
 
 @contextmanager
 def training_bar(label: str) -> Iterator[Callable[[Any], None]]:
-    """Like `progress_bar`, with loss and test error; yields a function of a `leadax.fitting.Look`."""
+    """Like `progress_bar`, with loss and test error; yields a function of a `leadax.job.Look`."""
     with progress_bar(label) as progress:
 
         def listen(look: Any) -> None:

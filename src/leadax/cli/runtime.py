@@ -50,7 +50,7 @@ def stoppable() -> Iterator[Callable[[], bool]]:
 
     The work in hand is finished and saved first; a second signal stops at once. The exit status says which it was.
     """
-    from ..fitting import Interrupted
+    from ..job import Interrupted
 
     told: list[int] = []
 

@@ -24,7 +24,8 @@ class Settings:
     - `penalty_weight`: 1/λ;
     - `error_scale`: what errors are divided by in training, per channel;
     - `scales`: the units of the data, for a method that asks for them;
-    - `standardised_net`: a net for standardised states, where the protocol `fast` learns faster from those.
+    - `standardised_net`: a net for standardised states, where the protocol `fast` learns faster from those;
+    - `fast_rate`: the highest learning rate of the protocol `fast`.
     """
 
     net: NetFactory
@@ -35,6 +36,7 @@ class Settings:
     error_scale: np.ndarray = dataclasses.field(default_factory=lambda: np.ones(1))
     scales: Scales | None = None
     standardised_net: NetFactory | None = None
+    fast_rate: float = 1e-2
 
 
 def omega(alpha: float) -> Callable[[str], Penalty]:
@@ -54,9 +56,14 @@ PRESETS: Mapping[str, Settings] = {
     "linear": Settings(Linear, "rk4-38", lambda protocol: Frobenius(), 1e-4),
     "lotka-volterra": Settings(partial(MLP, init_std=0.05), "rk4-38", omega(1e-2), 1 / 5e3),
     # All that happens is a small part of u = 0.95. (Navier-Stokes, whose vorticity has a spread of about one anyway,
-    # learns better as it is.)
+    # learns better as it is.) At a rate of 1e-2 one of two seeds went astray after 150 steps, and stayed there.
     "gray-scott": Settings(
-        partial(ConvNet, init_std=0.1, factor=1e-3), "rk4-38", omega(1e-2), 1 / 1e3, standardised_net=ConvNet
+        partial(ConvNet, init_std=0.1, factor=1e-3),
+        "rk4-38",
+        omega(1e-2),
+        1 / 1e3,
+        standardised_net=ConvNet,
+        fast_rate=3e-3,
     ),
     "navier-stokes": Settings(partial(FNO, init_std=0.1), "euler", omega(1e-4), 1 / 1e5, batch_size=2),
 }

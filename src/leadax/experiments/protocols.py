@@ -30,7 +30,7 @@ class Protocol:
 
 
 def in_few_steps(data: Trajectories, steps: int) -> Mapping[str, Any]:
-    """Muon at ten times the rate, one trajectory of each environment at a time, and forecasts that are long sooner.
+    """Muon at a higher rate, one trajectory of each environment at a time, and forecasts that are long sooner.
 
     The paper's ε falls at its own pace: after a thousand steps every third point still restarts the forecast. All this
     is for fields: vectors have steps that cost nothing, and learn better from many small ones.
@@ -39,7 +39,7 @@ def in_few_steps(data: Trajectories, steps: int) -> Mapping[str, Any]:
         return {}
     return {
         "optimiser": "muon",
-        "learning_rate": 1e-2,
+        "learning_rate": settings_for(data).fast_rate,
         "decay": "one-cycle",
         "batch_size": 1,
         "sampling": ScheduledSampling.falling_to(0.05, steps),
