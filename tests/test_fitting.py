@@ -339,6 +339,19 @@ def test_unknown_data_are_scaled():
     assert settings_for(dataclasses.replace(DATA, attributes={"system": "lotka-volterra"}), "linear").solver == "rk4"
 
 
+def test_a_finer_grid_makes_the_penalty_of_unknown_fields_no_larger():
+    """The error is a mean over pixels: were Ω a sum, g_e would vanish from fine fields."""
+    coarse = np.random.default_rng(0).normal(size=(1, 1, 5, 4, 4, 2))
+    fine = coarse.repeat(4, axis=3).repeat(4, axis=4)
+
+    def penalty(states):
+        omega = settings_for(Trajectories.from_arrays(np.arange(5.0), states)).penalty("clean")
+        assert isinstance(omega, Omega)
+        return omega.norm(jnp.tanh, jnp.asarray(states[0, 0]), jnp.ones(5), ())[0]
+
+    np.testing.assert_allclose(penalty(fine), penalty(coarse), rtol=1e-12)
+
+
 @pytest.mark.parametrize("match", ["finite-differences", "spline"])
 def test_matching_derivatives_learns_without_forecasts(match):
     """dx/dt = -a·x, seen often: the slopes of both environments come out."""

@@ -93,8 +93,9 @@ def standardised(data: Trajectories, net: NetFactory, solver: str = "rk4") -> Se
     return Settings(
         net=scaled(net, scales),
         solver=solver,
-        # In standardised units: nothing is divided by the size of a state, which is around zero there.
-        penalty=lambda protocol: Omega(EmpiricalNorm(relative=False), SpectralNorm(), 1e-3),
+        # In standardised units: nothing is divided by the size of a state, which is around zero there. Per pixel: a
+        # finer grid must not make Ω larger, for the error, a mean over pixels, does not grow with it.
+        penalty=lambda protocol: Omega(EmpiricalNorm(relative=False, per_pixel=True), SpectralNorm(), 1e-3),
         penalty_weight=1e-3,
         error_scale=scales.scale,
         scales=scales,
