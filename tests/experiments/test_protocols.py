@@ -40,7 +40,7 @@ def test_fast_standardises_the_one_system_whose_states_need_it(cheap_data):
     net = lambda name: settings[name].net((8, 8, 2) if name == "gray-scott" else (2,), key=jr.key(0))
     assert isinstance(net("gray-scott"), Scaled)
     assert isinstance(net("lotka-volterra"), MLP)
-    assert settings["gray-scott"].solver == PRESETS["gray-scott"].solver
+    assert settings["gray-scott"].solver == PRESETS["gray-scott"].fast.solver
     assert settings["navier-stokes"].batch_size == PRESETS["navier-stokes"].batch_size
 
 

@@ -39,7 +39,7 @@ def in_few_steps(data: Trajectories, steps: int) -> Mapping[str, Any]:
         return {}
     return {
         "optimiser": "muon",
-        "learning_rate": settings_for(data).fast_rate,
+        "learning_rate": settings_for(data).fast.rate,
         "decay": "one-cycle",
         "batch_size": 1,
         "sampling": ScheduledSampling.falling_to(0.05, steps),
@@ -49,8 +49,8 @@ def in_few_steps(data: Trajectories, steps: int) -> Mapping[str, Any]:
 def in_good_units(data: Trajectories) -> Settings:
     """The paper's settings, or those of standardised states where the preset has a net for them."""
     settings = settings_for(data)
-    net = settings.standardised_net
-    return settings if net is None else standardised(data, net, settings.solver)
+    fast = settings.fast
+    return settings if fast.net is None else standardised(data, fast.net, fast.solver, fast.alpha)
 
 
 PROTOCOLS = {

@@ -55,7 +55,7 @@ METHODS_SHOWN = {
     "maml": METHODS["maml"],
 }
 # A step on a field costs a hundred times one on a vector, and in the protocol `fast` these are enough.
-SHARE_OF_STEPS = {"lotka-volterra": 1.0, "gray-scott": 1 / 25, "navier-stokes": 2 / 15}
+SHARE_OF_STEPS = {"lotka-volterra": 1.0, "gray-scott": 1 / 20, "navier-stokes": 2 / 15}
 
 
 def runs(options: Options) -> list[Run]:
