@@ -70,8 +70,8 @@ PRESETS: Mapping[str, Settings] = {
     "lotka-volterra": Settings(partial(MLP, init_std=0.05), "rk4-38", omega(1e-2), 1 / 5e3),
     # Fast: all that happens is a small part of u = 0.95. (Navier-Stokes, whose vorticity has a spread of about one
     # anyway, learns better as it is.) With half the stages a step costs half as much: 40 units of time are too long for
-    # any of these solvers, so that the net learns what follows from its solver anyway. At a rate of 1e-2 one of two
-    # seeds went astray; α is the best of 1e-3, 0.1, 1 and 10 on initial states of their own.
+    # any of these solvers, so that the net learns what suits its solver anyway. At a rate of 1e-2 one of two seeds went
+    # astray; how α was chosen: docs/training.md.
     "gray-scott": Settings(
         partial(ConvNet, init_std=0.1, factor=1e-3),
         "rk4-38",
