@@ -15,7 +15,9 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs
 
 def shown_commands(start: str) -> list[str]:
     blocks = [block for doc in DOCUMENTS for block in re.findall(r"```sh\n(.*?)```", doc.read_text(), re.DOTALL)]
-    inline = [code for doc in DOCUMENTS for code in re.findall(r"`(leadax [^`\n]+|make \w+)`", doc.read_text())]
+    code = r"(?<!`)`(leadax\s[^`]+|make \w+)`(?!`)"
+    found = [shown for doc in DOCUMENTS for shown in re.findall(code, doc.read_text())]
+    inline = [" ".join(shown.split()) for shown in found]  # a command may go on in the next line
     lines = [line.split("#")[0].strip() for block in blocks for line in block.splitlines()] + inline
     return sorted({line for line in lines if line.startswith(start)})
 

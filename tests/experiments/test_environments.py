@@ -27,9 +27,9 @@ def test_every_group_is_learnt_once():
 
 def test_groups_cover_the_same_eight_environments(cheap_data):
     options = Options("smoke", 1, 1, "clean")
-    for m in SIZES:
-        found = [name for g in range(TOTAL // m) for name in environments.grouped(options, m, 1, g)[0].environments]
-        assert len(found) == len(set(found)) == TOTAL
+    of = lambda m: [name for g in range(TOTAL // m) for name in environments.grouped(options, m, 1, g)[0].environments]
+    assert len(set(of(1))) == TOTAL
+    assert all(of(m) == of(1) for m in SIZES)
     train, test = environments.grouped(options, 4, 2, 1)
     assert train.environments == test.environments
     assert (train.states.shape[1], test.states.shape[1]) == (2, 32)
@@ -42,7 +42,9 @@ def test_lines():
     (line,) = environments.table(rows)
     assert (line["mse_test"], line["mse_minimum"]) == (pytest.approx(5e-3), pytest.approx(2.5e-3))
     assert (line["paper"], line["seconds"], line["seeds"]) == (3.65e-3, 60.0, 2)
-    assert "2.50e-03 ± 7.1e-04 (3.65e-03, 0.68)" in environments.sheet(rows).text()
+    assert "2.50e-03 ± 7.1e-04 (3.65e-03, 0.68) [2 of 8 environments]" in environments.sheet(rows).text()
+    every = [{**row, "environment": f"e{e}"} for row in rows for e in range(TOTAL // 2)]
+    assert "2.50e-03 ± 7.1e-04 (3.65e-03, 0.68)  " in environments.sheet(every).text()
     clean = [{**row, "protocol": "clean"} for row in rows]
     assert "5.00e-03 ± 1.4e-03 (3.65e-03, 1.37)" in environments.sheet(clean).text()
 

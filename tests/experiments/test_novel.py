@@ -38,9 +38,12 @@ def test_lines():
 
 
 def test_a_seed_that_went_wrong_does_not_hide_the_others():
-    (line,) = novel.table(rows_of("scratch", {50: [1.0, 2.0], 2_500: [0.1, float("nan")]}))
+    rows = rows_of("scratch", {50: [1.0, 2.0], 2_500: [0.1, float("nan")], 10_000: [math.inf, math.nan]})
+    (line,) = novel.table([row for row in rows if row["steps"] < 10_000])
     assert line["mse_at_50"] == 1.5
     assert math.isnan(line["mse_std_over_seeds"])
+    (axis,) = novel.figures(rows, Path())["novel"].axes
+    assert axis.lines[0].get_xydata().tolist() == [[50.0, 1.5], [2_500.0, 0.1]]
 
 
 def test_picture():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from leadax import Leads, Trajectories
+from leadax.cli import run
 from leadax.cli.reproduce import reproduce
 from leadax.experiments import learning, norms
 from leadax.experiments.presets import PRESETS
@@ -15,6 +16,7 @@ from leadax.experiments.protocols import PROTOCOLS
 from leadax.experiments.rows import reported
 from leadax.experiments.study import Options
 from leadax.experiments.table1 import SYSTEMS, data
+from leadax.experiments.targets import TARGETS
 from leadax.nets import MLP, Scaled
 from leadax.systems.system import Protocol
 
@@ -22,6 +24,12 @@ from leadax.systems.system import Protocol
 def test_every_one_can_be_asked_for_and_has_known_rules():
     assert set(PROTOCOLS) == set(get_args(get_type_hints(reproduce)["protocol"]))
     assert {protocol.rules for protocol in PROTOCOLS.values()} == set(get_args(Protocol))
+
+
+def test_targets_without_fields_have_no_fast():
+    for name, target in TARGETS.items():
+        assert ("fast" in target.protocols) == ("gray-scott" in target.systems), name
+    assert run(["reproduce", "linear", "--protocol", "fast"]) == 2
 
 
 def test_fast_has_the_data_errors_and_penalties_of_paper(cheap_data):

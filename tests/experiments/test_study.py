@@ -1,11 +1,15 @@
 """A study: runs that are finished are left alone, rows survive their file, and the table says what rows say."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from leadax import InputError, RunError, __version__
-from leadax.experiments.rows import merged, read_rows, summarise, write_rows
-from leadax.experiments.study import ROWS, Run, carry_out
+from leadax.experiments.configs import digest_of, keep_configs
+from leadax.experiments.rows import check_replaceable, merged, read_rows, summarise, write_rows
+from leadax.experiments.study import ROWS, Options, Run, carry_out
 
 ROW = {"system": "linear", "method": "leads", "m": 2, "n": 40, "protocol": "clean", "steps": 10, "seed": 0}
 
@@ -95,6 +99,35 @@ def test_results_of_less_work_or_other_data_replace_nothing(less, what, tmp_path
     assert merged(rows, path) == rows
     with pytest.raises(InputError, match=what):
         merged([{**row, "mse_test": 2.0} for row in less], path)
+
+
+def test_that_is_known_before_the_work(tmp_path):
+    path = tmp_path / "table1.csv"
+    write_rows([{**ROW, "seed": s, "mse_test": 1.0} for s in (0, 1)], path)
+    asked = Options("hour", 1, 10, "clean", methods=("leads",))
+    with pytest.raises(InputError, match="has results of 2 seeds, which these of 1 would replace"):
+        check_replaceable(path, 1, 0, asked.concern)
+    with pytest.raises(InputError, match="has results of 0 --seed, which these of 1 would replace"):
+        check_replaceable(path, 2, 1, asked.concern)
+    for others in (replace(asked, protocol="paper"), replace(asked, methods=("coda",)), replace(asked, system="a")):
+        check_replaceable(path, 1, 0, others.concern)
+    check_replaceable(path, 2, 0, asked.concern)
+    check_replaceable(tmp_path / "none.csv", 1, 0, asked.concern)
+
+
+def test_what_a_run_was_is_kept_under_a_short_name(tmp_path):
+    """Runs that differ in their data alone share it; a name of digits survives the file of rows."""
+    settings = [{"train": "a", "rate": 1}, {"train": "b", "rate": 1}, {"train": "a", "rate": 2}]
+    for k, config in enumerate(settings):
+        (tmp_path / str(k)).mkdir()
+        (tmp_path / str(k) / "config.json").write_text(json.dumps(config))
+    names = [digest_of(tmp_path / str(k))["config"] for k in range(3)]
+    assert names[0] == names[1] != names[2]
+    for folders in (["0"], ["1", "2", "none"]):
+        keep_configs([tmp_path / name for name in folders], tmp_path / "configs.json")
+    assert json.loads((tmp_path / "configs.json").read_text()) == {names[0]: {"rate": 1}, names[2]: {"rate": 2}}
+    write_rows([{**ROW, "mse_test": 1.0, "config": "12e45678"}], tmp_path / "table1.csv")
+    assert read_rows(tmp_path / "table1.csv")[0]["config"] == "12e45678"
 
 
 def test_spreads_are_those_of_all_trajectories():

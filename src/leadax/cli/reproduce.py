@@ -59,13 +59,13 @@ def reproduce(
     Args:
         system: Only this one of lotka-volterra, gray-scott and navier-stokes.
         methods: Only these, with commas between them.
-        budget: How much to train: smoke, to see that it works; hour, for numbers that mean something within an hour on
-            two cores; paper, for the paper's own effort.
+        budget: How much to train: smoke, to see that it works; hour, for numbers that mean something, an hour or two of
+            two cores for each system; paper, for the paper's own effort.
         seeds: Models from different random weights for each number; as the budget says by default.
         steps: Gradient steps of each run; as the budget says by default, and then fewer where a step takes long.
         model_steps: For targets that start from the models of table1: the steps of those; as the budget says otherwise.
         protocol: How data are solved, and whether the first point of each trajectory counts in errors (paper); fast is
-            paper, but fields learn by Muon, at a higher rate, in smaller batches, and Gray-Scott in standardised units.
+            paper, but fields learn in few steps, by Muon; Gray-Scott in other units, with another penalty and solver.
         seed: The same seed gives the same data and the same weights.
         workers: Processes to spread the runs over, each with its share of the cores. One is enough for one machine with
             few cores: the seeds of a run use several.
@@ -89,6 +89,7 @@ def reproduce(
     wanted = None if methods is None else _known("method", methods.split(","), chosen.methods)
     if system is not None:
         _known("system", [system], chosen.systems)
+    _known("protocol", [protocol], chosen.protocols)
     place = from_ or results or (runs / "smoke" if budget == "smoke" else Path("results"))
     outcome = None
     if from_ is None:
@@ -116,19 +117,22 @@ def _carry_out(
     target: "Target", options: "Options", folder: Path, place: Path, workers: int, scheduler: str | None
 ) -> "Outcome":
     """Do the runs, and put what they measured into the folder of results."""
-    from ..experiments.rows import merged, write_rows
+    from ..experiments.configs import FILE, keep_configs
+    from ..experiments.rows import check_replaceable, merged, write_rows
     from ..experiments.study import carry_out, waiting_lock
 
+    path = place / f"{target.name}.csv"
+    check_replaceable(path, options.seeds, options.seed, options.concern)
     runs = target.runs(options)
     with workers_for(options.seeds, workers, scheduler) as executor, progress_bar(target.name) as progress:
         outcome = carry_out(runs, folder, progress, executor)
     if outcome.rows:
         place.mkdir(parents=True, exist_ok=True)
-        path = place / f"{target.name}.csv"
         rows = [{**row, "data_seed": options.seed} for row in outcome.rows]
-        with waiting_lock(folder.parent / ".results.lock"):  # of another system, say, that ends at the same time
+        with waiting_lock(place / ".lock"):  # of another system, say, that ends at the same time
             write_rows(merged(rows, path), path)
             target.keep(runs, folder, place)
+            keep_configs([folder / run.name for run in runs if run.name not in outcome.failures], place / FILE)
     return outcome
 
 

@@ -103,4 +103,5 @@ CODA = Target(
     table=table,
     sheet=sheet,
     methods=METHODS_SHOWN,
+    protocols=("paper", "clean"),
 )

@@ -132,6 +132,7 @@ FIGURES = Target(
     name="figures",
     title="Forecasts (Figs. 2, 3, S1 to S4)",
     budgets={"smoke": (2, 40), "hour": (4, 12_000), "paper": (4, 120_000)},
+    needed=("environment",),
     runs=runs,
     table=table,
     sheet=sheet,

@@ -21,7 +21,7 @@ from ..theory import error_bound, minimal_decomposition, observed_decomposition,
 from .learning import learn, result_rows
 from .protocols import PROTOCOLS
 from .rows import KEYS, Row, summarise
-from .sheets import Sheet, minutes, number, ratio, with_spread
+from .sheets import Sheet, minutes, number, part_of, ratio, with_spread
 from .study import Options, Run, Target
 
 if TYPE_CHECKING:
@@ -120,16 +120,14 @@ def _work(options: Options, method: str, m: int, n: int, group: int, folder: Pat
 
 
 def _add_norms(rows: list[dict[str, Any]], model: Model, training: Trajectories) -> None:
-    """‖F‖², ‖G_e‖², and how far G_e is from its place in the minimal decomposition of the truth, and of the data."""
+    """How far G_e is from its place in the minimal decomposition of the truth, and of the data."""
     exact = np.stack([truth()[name] for name in training.environments])
     states = training.states.reshape(len(exact), -1, exact.shape[-1])
     minimal, observed = minimal_decomposition(exact), observed_decomposition(exact, states)
     for row in rows:
         e = training.environments.index(row["environment"])
-        f, g = model.member(row["seed"], e)
         # A net multiplies from the right.
-        g_matrix, f_matrix = np.asarray(g.dense.weight, float).T, np.asarray(f.dense.weight, float).T
-        row["r"], row["r_shared"] = float(np.sum(g_matrix**2)), float(np.sum(f_matrix**2))
+        g_matrix = np.asarray(model.member(row["seed"], e).specific.dense.weight, float).T
         row["distance"] = relative_distance(g_matrix, minimal.specific[e])
         row["distance_of_data"] = relative_distance(observed.specific[e], minimal.specific[e])
 
@@ -182,7 +180,7 @@ def sheet(rows: Sequence[Row]) -> Sheet:
             str(line["n"]),
             line["method"],
             str(line["m"]),
-            with_spread(line["mse_test"], line["mse_std_over_seeds"]),
+            with_spread(line["mse_test"], line["mse_std_over_seeds"]) + part_of(line["environments"], len(truth())),
             number(line["mse_std_over_trajectories"]),
             number(line["paper"]),
             ratio(line["mse_test"], line["paper"]),
@@ -216,9 +214,11 @@ LINEAR = Target(
     name="linear",
     title="The linear case (Fig. 1, Table S2)",
     budgets={"smoke": (2, 20), "hour": (4, 4_000), "paper": (4, 40_000)},
+    needed=("b", "mse_train", "std_over_trajectories"),
     runs=runs,
     table=table,
     sheet=sheet,
     figures=figures,
     methods=METHODS_SHOWN,
+    protocols=("paper", "clean"),
 )

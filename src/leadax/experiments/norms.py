@@ -17,7 +17,7 @@ from .environments import SYSTEM, TOTAL, group_rows, run_name
 from .presets import PRESETS
 from .protocols import PROTOCOLS
 from .rows import Row, reported, summarise
-from .sheets import Sheet, minutes, number, ratio, with_spread
+from .sheets import Sheet, minutes, number, part_of, ratio, with_spread
 from .study import Options, Run, Target
 
 M = 4
@@ -60,7 +60,7 @@ def sheet(rows: Sequence[Row]) -> Sheet:
         (
             line["protocol"],
             "∞" if NAMES[line["method"]] == math.inf else str(NAMES[line["method"]]),
-            with_spread(line["mse_test"], line["mse_std_over_seeds"]),
+            with_spread(line["mse_test"], line["mse_std_over_seeds"]) + part_of(line["environments"], TOTAL),
             with_spread(line["mse_minimum"], line["mse_minimum_std_over_seeds"]),
             number(line["paper"]),
             ratio(reported(line)[0], line["paper"]),
@@ -73,15 +73,17 @@ def sheet(rows: Sequence[Row]) -> Sheet:
     return Sheet(header.split(","), cells, NOTES)
 
 
-NOTES = ("Ratio: minimum (`paper`) or last (`clean`) to the paper's.",)
+NOTES = ("Ratio: minimum (`paper`) or last (`clean`, on other trajectories) to the paper's.",)
 
 
 NORMS = Target(
     name="norms",
     title="Which norm in Ω (Table S4)",
     budgets={"smoke": (2, 20), "hour": (4, 12_000), "paper": (4, 120_000)},
+    needed=("mse_minimum", "mse_train", "std_over_trajectories"),
     runs=runs,
     table=table,
     sheet=sheet,
     methods=tuple(NAMES),
+    protocols=("paper", "clean"),
 )

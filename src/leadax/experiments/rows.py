@@ -5,7 +5,7 @@ A row is about one environment in one seed's model: where it comes from, what wa
 
 import csv
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,14 +62,29 @@ def merged(rows: Sequence[Row], path: Path) -> list[Row]:
     new = _by_setting(rows)
     before = _by_setting(read_rows(path) if path.exists() else [])
     for setting in new.keys() & before.keys():
-        old_effort, effort = _effort(before[setting]), _effort(new[setting])
-        for what, amount in old_effort.items():
-            if amount > effort[what] or (what == "--seed" and amount != effort[what]):
-                raise InputError(
-                    f"{path} has results of {amount} {what}, which these of {effort[what]} would replace: "
-                    "choose another `--results`"
-                )
+        _refuse_less(path, before[setting], _effort(new[setting]))
     return [row for setting, of in before.items() if setting not in new for row in of] + list(rows)
+
+
+def check_replaceable(path: Path, seeds: int, seed: int, concerned: Callable[[Row], bool]) -> None:
+    """`InputError` before the work is done, where it is known by then that `merged` would refuse what comes of it.
+
+    **Arguments**
+
+    - `concerned`: whether a row would be replaced.
+    """
+    kept = [row for row in read_rows(path) if concerned(row)] if path.exists() else []
+    for rows in _by_setting(kept).values():
+        _refuse_less(path, rows, {"seeds": seeds, "--seed": seed})
+
+
+def _refuse_less(path: Path, before: Sequence[Row], effort: Mapping[str, int]) -> None:
+    for what, amount in _effort(before).items():
+        if what in effort and (amount > effort[what] or (what == "--seed" and amount != effort[what])):
+            raise InputError(
+                f"{path} has results of {amount} {what}, which these of {effort[what]} would replace: "
+                "choose another `--results`"
+            )
 
 
 def _by_setting(rows: Sequence[Row]) -> dict[tuple[Any, ...], list[Row]]:
@@ -142,6 +157,7 @@ def _line(rows: list[Row]) -> dict[str, Any]:
     ]
     line = {
         "seeds": len(seeds),
+        "environments": len({(row.get("group"), row.get("environment")) for row in rows}),
         "mse_train": statistics.fmean(row["mse_train"] for row in rows),
         "mse_test": statistics.fmean(per_seed("mse_test")),
         "mse_std_over_seeds": spread(per_seed("mse_test")),
@@ -166,8 +182,8 @@ def _short(value: Any) -> Any:
 
 
 def _value(name: str, text: str) -> Any:
-    # A version such as 1.0 is not a number, and an error such as 590696 is no count.
-    for kind in () if name == "version" else (float,) if name.startswith("mse") else (int, float):
+    # A version such as 1.0 is not a number, nor settings called 12e45678, and an error such as 590696 is no count.
+    for kind in () if name in ("version", "config") else (float,) if name.startswith("mse") else (int, float):
         try:
             return kind(text)
         except ValueError:

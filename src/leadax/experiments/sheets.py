@@ -72,3 +72,12 @@ def minutes(seconds: float | int | None) -> str:
     ('1.5', '–')
     """
     return UNKNOWN if seconds is None else f"{seconds / 60:.1f}"
+
+
+def part_of(found: int, all_of_them: int) -> str:
+    """What stands behind an error that is not the mean over all environments, because some runs are missing.
+
+    >>> part_of(6, 8), part_of(8, 8)
+    (' [6 of 8 environments]', '')
+    """
+    return "" if found == all_of_them else f" [{found} of {all_of_them} environments]"

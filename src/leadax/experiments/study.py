@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import __version__
 from .._atomic import one_line, replacing
 from ..errors import LeadaxError, RunError
+from .configs import digest_of
+from .protocols import PROTOCOLS
 from .rows import Row
 from .sheets import Sheet
 
@@ -58,6 +60,12 @@ class Options:
         steps = max(1, round(self.steps * share))
         return replace(self, system=system, steps=steps, exact=True)
 
+    def concern(self, row: Row) -> bool:
+        """Whether a row is one of those that were asked for."""
+        of = lambda key, asked: asked is None or row[key] in asked
+        systems = None if self.system is None else (self.system,)
+        return row["protocol"] == self.protocol and of("system", systems) and of("method", self.methods)
+
     def among(self, names: Sequence[str]) -> list[str]:
         """Those of the methods that were asked for."""
         return [name for name in names if self.methods is None or name in self.methods]
@@ -91,7 +99,7 @@ class Target:
     - `budgets`: for each budget its seeds and steps;
     - `runs`: the runs for some options; `table`: from rows to the table's lines; `sheet`: the table for people;
     - `figures`: from rows, and the folder of results, to pictures by the names of their files; none by default;
-    - `systems`, `methods`: those that one can choose from, if any;
+    - `systems`, `methods`: those that one can choose from, if any; `protocols`: those that differ for it;
     - `needed`: columns of its rows that others' have not;
     - `keep`: `(runs, their folder, folder of results)`: put there what else is needed beside the rows.
     """
@@ -105,6 +113,7 @@ class Target:
     figures: "Callable[[Sequence[Row], Path], dict[str, Figure]]" = _no_figures
     systems: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
+    protocols: tuple[str, ...] = tuple(PROTOCOLS)
     needed: tuple[str, ...] = ()
     keep: Callable[[Sequence[Run], Path, Path], None] = _nothing
 
@@ -184,7 +193,9 @@ def do(run: Run, folder: Path) -> list[Row]:
         if (rows := _finished(folder)) is not None:
             return rows
         try:
-            found: list[Row] = [{**row, "version": __version__} for row in run.work(folder)]
+            rows = run.work(folder)
+            about = {"version": __version__, **digest_of(folder)}
+            found: list[Row] = [{**row, **about} for row in rows]
         except LeadaxError:
             raise
         except Exception:

@@ -42,14 +42,20 @@ def learning_curves(
                     shown.append(float(np.mean(curve[0])))
                     axis.axhline(float(np.mean(curve[0])), color=colour, ls=(0, (4, 2)), label=name)
                     continue
-                steps, errors = np.array(sorted(curve)), np.array([curve[step] for step in sorted(curve)])
-                axis.plot(steps, np.median(errors, axis=1), color=colour, ls=dashes, label=name)
-                middle = np.median(errors, axis=1)
-                shown += [float(middle[0]), float(np.quantile(middle, 0.75))]
-                axis.fill_between(steps, errors.min(axis=1), errors.max(axis=1), color=colour, alpha=0.2, lw=0)
+                # A seed that went wrong must not hide the others.
+                finite = {step: [e for e in curve[step] if np.isfinite(e)] for step in sorted(curve)}
+                of_seeds = {step: errors for step, errors in finite.items() if errors}
+                if not of_seeds:
+                    continue
+                steps, middle = list(of_seeds), [float(np.median(errors)) for errors in of_seeds.values()]
+                axis.plot(steps, middle, color=colour, ls=dashes, label=name)
+                shown += [middle[0], float(np.quantile(middle, 0.75))]
+                lowest, highest = (list(map(end, of_seeds.values())) for end in (min, max))
+                axis.fill_between(steps, lowest, highest, color=colour, alpha=0.2, lw=0)
             axis.set(title=f"{panel[0]}, {panel[1]}", xlabel="training steps", yscale="log")
             # Forecasts of a half-trained model may blow up: a few looks must not make the rest unreadable.
-            axis.set_ylim(top=5 * max(shown))
+            if shown:
+                axis.set_ylim(top=5 * max(shown))
         for row in grid:
             row[0].set_ylabel("mean squared test error")
         _legend(figure, axes)
