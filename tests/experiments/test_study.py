@@ -34,8 +34,10 @@ def test_finished_runs_are_not_done_again(tmp_path):
     assert carry_out(runs, tmp_path, nothing).rows == [first, {"name": "b", "folder": "b", "version": __version__}]
     assert done == ["a", "b"]
     (tmp_path / "a" / ROWS).write_text("[{")
-    with pytest.raises(RunError, match="is damaged: remove that folder"):
-        carry_out(runs, tmp_path, nothing)
+    outcome = carry_out(runs, tmp_path, nothing)
+    assert [row["name"] for row in outcome.rows] == ["b"]
+    with pytest.raises(RunError, match="is damaged: remove that file"):
+        outcome.raise_if_failed()
 
 
 def test_a_run_that_fails_is_done_again(tmp_path):

@@ -6,7 +6,8 @@ like it for each method under its name.
 
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -64,8 +65,16 @@ def add_forecasts(source: Path, path: Path) -> None:
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
-    with np.load(path, allow_pickle=False) as file:
+    with _damage_named(path), np.load(path, allow_pickle=False) as file:
         return {name: file[name] for name in file.files}
+
+
+@contextmanager
+def _damage_named(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, EOFError, ValueError, KeyError, IndexError, zipfile.BadZipFile, zlib.error) as error:
+        raise InputError(f"{path} is not a file of forecasts, or is damaged: make it again") from error
 
 
 def _write(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
@@ -75,8 +84,8 @@ def _write(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 
 def read_forecasts(path: Path, methods: Sequence[str]) -> Kept:
     """What `keep_forecasts` wrote, with those of the methods that are there."""
-    try:
-        arrays = _arrays(path)
+    arrays = _arrays(path)
+    with _damage_named(path):
         names, times = [str(name) for name in arrays["environments"]], arrays["times"]
         predicted = {name: arrays[name] for name in methods if name in arrays}
         forecasts = [
@@ -84,8 +93,6 @@ def read_forecasts(path: Path, methods: Sequence[str]) -> Kept:
             for e, name in enumerate(names)
         ]
         return Kept(forecasts, tuple(str(name) for name in arrays["channels"]))
-    except (OSError, EOFError, ValueError, KeyError, IndexError, zipfile.BadZipFile, zlib.error) as error:
-        raise InputError(f"{path} is not a file of forecasts, or is damaged: make it again") from error
 
 
 def _rounded(states: np.ndarray) -> np.ndarray:

@@ -158,14 +158,20 @@ def carry_out(
     """
     executor = executor or InThisProcess()
     folder = folder.resolve()
-    done = {run.name: rows for run in runs if (rows := _finished(folder / run.name)) is not None}
+    done: dict[str, list[Row]] = {}
+    failures: dict[str, BaseException] = {}
+    for run in runs:
+        try:
+            if (rows := _finished(folder / run.name)) is not None:
+                done[run.name] = rows
+        except RunError as error:
+            failures[run.name] = error
     progress(len(done), len(runs), "finished runs")
     count = itertools.count(len(done) + 1)
     tell = lambda name, future: progress(next(count), len(runs), name)
     futures: dict[str, Future[list[Row]]] = {}
-    failures: dict[str, BaseException] = {}
     for run in runs:
-        if run.name in done:
+        if run.name in done or run.name in failures:
             continue
         try:
             futures[run.name] = executor.submit(do, run, folder / run.name)
@@ -221,7 +227,7 @@ def _finished(folder: Path) -> list[Row] | None:
     except FileNotFoundError:
         return None
     except ValueError as error:
-        raise RunError(f"{folder / ROWS} is damaged: remove that folder, and the run will be done again") from error
+        raise RunError(f"{folder / ROWS} is damaged: remove that file, and the run will be measured again") from error
 
 
 def _error(future: Future[Any]) -> BaseException | None:
