@@ -54,6 +54,8 @@ METHODS_SHOWN = {
     "coda": METHODS["coda"],
     "maml": METHODS["maml"],
 }
+# Of the lines, whichever was measured first.
+ORDER = {"system": SYSTEMS, "protocol": PROTOCOLS, "method": METHODS_SHOWN}
 # A step on a field costs a hundred times one on a vector. In the protocol `fast` these are enough; in the others they
 # are what an hour or two can give.
 SHARE_OF_STEPS = {"lotka-volterra": 1.0, "gray-scott": 1 / 20, "navier-stokes": 2 / 15}
@@ -110,7 +112,8 @@ def _work(options: Options, system: str, method: str, folder: Path) -> Sequence[
 
 def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """One line for each system, protocol and method; `mse_test` is that of the last step."""
-    lines = summarise(rows, (*KEYS, "parameters"))
+    place = lambda line: tuple(list(order).index(line[key]) for key, order in ORDER.items())
+    lines = sorted(summarise(rows, (*KEYS, "parameters")), key=place)
     for line in lines:
         line["paper_train"], line["paper"] = PAPER.get((line["system"], line["method"]), (None, None))
     return lines
