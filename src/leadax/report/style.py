@@ -92,8 +92,8 @@ def label(name: str, width: int) -> str:
 def panel_grid(count: int, most: int = 5) -> tuple[int, int]:
     """Rows and columns for so many panels: as full as possible, then as wide as possible.
 
-    >>> panel_grid(10), panel_grid(9), panel_grid(12), panel_grid(2)
-    ((2, 5), (3, 3), (3, 4), (1, 2))
+    >>> panel_grid(10), panel_grid(9), panel_grid(12), panel_grid(2), panel_grid(4, most=3)
+    ((2, 5), (3, 3), (3, 4), (1, 2), (2, 2))
     """
-    columns = count if count <= most else min(range(most, 2, -1), key=lambda c: -count % c)
+    columns = count if count <= most else min(range(most, 1, -1), key=lambda c: -count % c)
     return -(-count // columns), columns
