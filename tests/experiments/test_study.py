@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from leadax import InputError, RunError, __version__
-from leadax.experiments.configs import digest_of, keep_configs
+from leadax.experiments.configs import config_column, keep_configs
 from leadax.experiments.rows import check_replaceable, merged, read_rows, summarise, write_rows
 from leadax.experiments.study import ROWS, Options, Run, carry_out
 
@@ -123,7 +123,7 @@ def test_what_a_run_was_is_kept_under_a_short_name(tmp_path):
     for k, config in enumerate(settings):
         (tmp_path / str(k)).mkdir()
         (tmp_path / str(k) / "config.json").write_text(json.dumps(config))
-    names = [digest_of(tmp_path / str(k))["config"] for k in range(3)]
+    names = [config_column(tmp_path / str(k))["config"] for k in range(3)]
     assert names[0] == names[1] != names[2]
     for folders in (["0"], ["1", "2", "none"]):
         keep_configs([tmp_path / name for name in folders], tmp_path / "configs.json")

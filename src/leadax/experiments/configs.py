@@ -16,7 +16,7 @@ FILE = "configs.json"
 OF_THE_DATA = ("train", "test")
 
 
-def digest_of(folder: Path) -> dict[str, str]:
+def config_column(folder: Path) -> dict[str, str]:
     """The column `config` of a run's rows; empty if the run trained nothing of its own."""
     config = _config(folder)
     return {} if config is None else {"config": _digest(config)}

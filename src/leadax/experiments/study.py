@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import __version__
 from .._atomic import one_line, replacing
 from ..errors import LeadaxError, RunError
-from .configs import digest_of
+from .configs import config_column
 from .protocols import PROTOCOLS
 from .rows import Row
 from .sheets import Sheet
@@ -200,7 +200,7 @@ def do(run: Run, folder: Path) -> list[Row]:
             return rows
         try:
             rows = run.work(folder)
-            about = {"version": __version__, **digest_of(folder)}
+            about = {"version": __version__, **config_column(folder)}
             found: list[Row] = [{**row, **about} for row in rows]
         except LeadaxError:
             raise
