@@ -1,7 +1,11 @@
 """Table 1: which runs it takes, and what its lines say."""
 
+import json
+
 import pytest
 
+from leadax.cli import run
+from leadax.experiments.rows import write_rows
 from leadax.experiments.study import Options
 from leadax.experiments.table1 import METHODS_SHOWN, PAPER, SYSTEMS, runs, sheet, table
 from leadax.methods import METHODS
@@ -16,10 +20,10 @@ def row(method: str, seed: int, environment: str, error: float) -> dict:
 def test_every_method_of_the_paper_on_every_system():
     assert {(system, method) for system in SYSTEMS for method in list(METHODS_SHOWN)[:7]} == set(PAPER)
     assert {name for name in METHODS_SHOWN if "(" not in name} == set(METHODS)
-    names = [run.name for run in runs(Options("hour", 4, 1000, "paper"))]
+    names = [one.name for one in runs(Options("hour", 4, 1000, "paper"))]
     assert len(set(names)) == len(SYSTEMS) * len(METHODS_SHOWN)
     assert "gray-scott-leads-paper-4x50-0" in names
-    assert "gray-scott-leads-paper-4x1000-0" in [run.name for run in runs(Options("paper", 4, 1000, "paper"))]
+    assert "gray-scott-leads-paper-4x1000-0" in [one.name for one in runs(Options("paper", 4, 1000, "paper"))]
     only = runs(Options("hour", 4, 1000, "clean", system="lotka-volterra"))
     assert only[0].name == "lotka-volterra-one-for-all-clean-4x1000-0"
 
@@ -32,3 +36,16 @@ def test_lines():
     assert line["mse_std_over_seeds"] == pytest.approx(0.5**0.5)
     assert other["paper"] is None
     assert "2.50e+00" in sheet(rows).text()
+
+
+def test_what_is_printed_is_what_was_asked_for(tmp_path, capsys):
+    rows = [row(method, seed, "a", 0.5) for method in ("leads", "one-per-env") for seed in (0, 1)]
+    write_rows(rows, tmp_path / "table1.csv")
+    again = ["reproduce", "table1", "--from", str(tmp_path), "--json"]
+    methods = lambda: [line["method"] for line in json.loads(capsys.readouterr().out)]
+    assert run(again) == 0
+    assert set(methods()) == {"leads", "one-per-env"}
+    assert run([*again, "--system", "lotka-volterra", "--methods", "leads"]) == 0
+    assert methods() == ["leads"]
+    assert run([*again, "--system", "gray-scott"]) == 2
+    assert "no results of that system" in capsys.readouterr().err

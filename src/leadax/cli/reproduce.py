@@ -91,22 +91,22 @@ def reproduce(
         _known("system", [system], chosen.systems)
     _known("protocol", [protocol], chosen.protocols)
     place = from_ or results or (runs / "smoke" if budget == "smoke" else Path("results"))
-    outcome = None
-    if from_ is None:
-        options = Options(
-            budget=budget,
-            seeds=seeds or usual_seeds,
-            steps=steps or usual_steps,
-            protocol=protocol,
-            seed=seed,
-            system=system,
-            methods=wanted,
-            exact=steps is not None,
-            model_steps=model_steps,
-        )
-        outcome = _carry_out(chosen, options, runs / target, place, workers, scheduler)
+    options = Options(
+        budget=budget,
+        seeds=seeds or usual_seeds,
+        steps=steps or usual_steps,
+        protocol=protocol,
+        seed=seed,
+        system=system,
+        methods=wanted,
+        exact=steps is not None,
+        model_steps=model_steps,
+    )
+    outcome = None if from_ else _carry_out(chosen, options, runs / target, place, workers, scheduler)
     if outcome is None or outcome.rows:
-        rows = read_rows(place / f"{target}.csv", chosen.needed)
+        path = place / f"{target}.csv"
+        if not (rows := [row for row in read_rows(path, chosen.needed) if options.concern(row)]):
+            raise InputError(f"{path} has no results of that system and these methods: leave out `--from` to get some")
         result(chosen.table(rows), chosen.sheet(rows).text(), as_json=json)
         draw(chosen, place)
     if outcome is not None:
@@ -122,7 +122,7 @@ def _carry_out(
     from ..experiments.study import carry_out, waiting_lock
 
     path = place / f"{target.name}.csv"
-    check_replaceable(path, options.seeds, options.seed, options.concern)
+    check_replaceable(path, options.seeds, options.seed, options.would_replace)
     runs = target.runs(options)
     with workers_for(options.seeds, workers, scheduler) as executor, progress_bar(target.name) as progress:
         outcome = carry_out(runs, folder, progress, executor)

@@ -61,10 +61,12 @@ class Options:
         return replace(self, system=system, steps=steps, exact=True)
 
     def concern(self, row: Row) -> bool:
-        """Whether a row is one of those that were asked for."""
-        of = lambda key, asked: asked is None or row[key] in asked
-        systems = None if self.system is None else (self.system,)
-        return row["protocol"] == self.protocol and of("system", systems) and of("method", self.methods)
+        """Whether a row is of the system and methods that were asked for, in any protocol."""
+        return self.system in (None, row["system"]) and bool(self.among([row["method"]]))
+
+    def would_replace(self, row: Row) -> bool:
+        """Whether a row would be replaced by what comes of this work."""
+        return row["protocol"] == self.protocol and self.concern(row)
 
     def among(self, names: Sequence[str]) -> list[str]:
         """Those of the methods that were asked for."""
