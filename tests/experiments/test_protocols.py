@@ -18,6 +18,7 @@ from leadax.experiments.study import Options
 from leadax.experiments.table1 import SYSTEMS, data
 from leadax.experiments.targets import TARGETS
 from leadax.nets import MLP, Scaled
+from leadax.penalty import EmpiricalNorm, Omega
 from leadax.systems.system import Protocol
 
 
@@ -48,8 +49,16 @@ def test_fast_standardises_the_one_system_whose_states_need_it(cheap_data):
     net = lambda name: settings[name].net((8, 8, 2) if name == "gray-scott" else (2,), key=jr.key(0))
     assert isinstance(net("gray-scott"), Scaled)
     assert isinstance(net("lotka-volterra"), MLP)
-    assert settings["gray-scott"].solver == PRESETS["gray-scott"].fast.solver
-    assert settings["navier-stokes"].batch_size == PRESETS["navier-stokes"].batch_size
+    assert settings["gray-scott"].solver == "midpoint"
+    assert settings["navier-stokes"].net == PRESETS["navier-stokes"].net
+
+
+def test_the_penalty_of_fast_is_not_divided_by_fields_that_cross_zero(cheap_data):
+    for name in SYSTEMS:
+        omega = PROTOCOLS["fast"].settings(data(name, "train", "fast", 0)).penalty("paper")
+        assert isinstance(omega, Omega)
+        assert isinstance(omega.norm, EmpiricalNorm)
+        assert omega.norm.relative == (name == "lotka-volterra"), name
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
