@@ -1,7 +1,7 @@
 """How small and how smooth must g_e be? LEADS on a field with several weights of Ω (protocol `fast`).
 
     python examples/choose_penalty.py --system gray-scott --alphas 0.001 0.1 1 --steps 400
-    python examples/choose_penalty.py --system navier-stokes --weights 0 0.001 --alphas 0.001 0.1 1 --steps 500 --seeds 2
+    python examples/choose_penalty.py --system navier-stokes --weights 0.001 --alphas 0.001 0.1 --steps 500 --seeds 2
 
 1/λ is the weight of Ω = |g_e|² + α Σ|W|². The error is that of initial states which are neither trained on nor in the
 test set: the test data of another seed.
