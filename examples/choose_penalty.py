@@ -37,7 +37,7 @@ def learnt(asked: argparse.Namespace, weight: float | None, alpha: float) -> lx.
         seeds=asked.seeds,
         protocol=FAST.rules,
         settings=settings,
-        look_every=100,
+        look_every=80,
         listen=lambda look: print(f"  step {look.step}: {look.test}", flush=True),
         **FAST.training(train, asked.steps),
     )

@@ -158,7 +158,7 @@ def test_divergence_is_one_line_and_keeps_the_run(place, capsys):
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals_save_and_the_run_resumes_to_the_same_bits(place, number, status):
-    arguments = ["train", "train.csv", "--net", "linear", "--steps", "3000", "--look-every", "5"]
+    arguments = ["train", "train.csv", "--net", "linear", "--steps", "1500", "--look-every", "5"]
     command = [sys.executable, "-m", "leadax.cli", *arguments, "--checkpoint-every", "10000", "--out"]
     folder = Path(f"stopped-{status}")
     process = subprocess.Popen([*command, str(folder)], stderr=subprocess.PIPE, text=True)

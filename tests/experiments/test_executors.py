@@ -84,11 +84,11 @@ def test_wrong_use(monkeypatch):
     for options, what in [
         ((0, None), "`--workers` must be at least 1, got 0"),
         ((2, "tcp://127.0.0.1:1"), "leave one of them out"),
-        ((1, "tcp://127.0.0.1:1"), "no Dask scheduler answers at `tcp://127.0.0.1:1`"),
-        ((1, "nonsense://x"), "no Dask scheduler answers"),
+        ((None, "tcp://127.0.0.1:1"), "no Dask scheduler answers at `tcp://127.0.0.1:1`"),
+        ((None, "nonsense://x"), "no Dask scheduler answers"),
     ]:
         monkeypatch.setattr("leadax.cli.executors.CONNECTING_SECONDS", 1)
-        with pytest.raises(InputError, match=what), workers_for(1, *options):
+        with pytest.raises(InputError, match=what), workers_for(2, 1, *options):
             pass
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"a cluster needs Dask: pip install 'leadax\[distributed\]'"), cluster("x", 1):

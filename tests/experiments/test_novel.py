@@ -31,7 +31,8 @@ def test_lines():
     alone, specific = novel.table(ROWS)
     assert [alone[f"mse_at_{step}"] for step in novel.AT] == [0.4, 0.4, 0.4]
     assert [specific[f"mse_at_{step}"] for step in novel.AT] == [1.5, pytest.approx(0.2), None]
-    assert specific["paper"] == (0.73, 1.36e-3, 1.11e-3)
+    assert [specific[f"paper_at_{step}"] for step in (50, 2_500, 10_000)] == [0.73, 1.36e-3, 1.11e-3]
+    assert specific["paper"] == 1.11e-3
     assert (specific["mse_test"], specific["mse_std_over_seeds"]) == (0.2, pytest.approx(0.02**0.5))
     assert "1.50e+00 (7.30e-01, 2.05)" in novel.sheet(ROWS).text()
     assert "2.00e-01 ± 1.4e-01" in novel.sheet(ROWS).text()

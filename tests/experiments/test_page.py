@@ -1,5 +1,6 @@
 """The page of results that is kept in docs says what the results that are kept say."""
 
+import json
 from pathlib import Path
 
 from leadax.experiments.page import results_page
@@ -13,6 +14,16 @@ RESULTS, PAGE = ROOT / "results", ROOT / "docs" / "results.md"
 def test_the_page_is_that_of_the_results():
     again = "leadax report results --out docs/results.md --overwrite"
     assert PAGE.read_text() == results_page(TARGETS, RESULTS, PAGE), f"`{again}` makes it anew"
+
+
+def test_the_settings_behind_rows_are_kept():
+    """All that rows name, and no others. What trains nothing of its own has none; `linear` has a net of one matrix."""
+    configs, used = json.loads((RESULTS / "configs.json").read_text()), set()
+    for name in TARGETS.keys() - {"linear", "figures"}:
+        for row in read_rows(RESULTS / f"{name}.csv") if (RESULTS / f"{name}.csv").exists() else ():
+            assert ("config" in row) == (row["method"] != "shared-only"), f"{name}.csv: {row}"
+            used.add(row.get("config"))
+    assert used - {None} == set(configs)
 
 
 def test_every_picture_is_there_and_small():

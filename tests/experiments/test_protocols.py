@@ -23,7 +23,8 @@ from leadax.systems.system import Protocol
 
 
 def test_every_one_can_be_asked_for_and_has_known_rules():
-    assert set(PROTOCOLS) == set(get_args(get_type_hints(reproduce)["protocol"]))
+    choices, _ = get_args(get_type_hints(reproduce)["protocol"])  # or None
+    assert set(PROTOCOLS) == set(get_args(choices))
     assert {protocol.rules for protocol in PROTOCOLS.values()} == set(get_args(Protocol))
 
 
@@ -33,12 +34,12 @@ def test_targets_without_fields_have_no_fast():
     assert run(["reproduce", "linear", "--protocol", "fast"]) == 2
 
 
-def test_fast_has_the_data_errors_and_penalties_of_paper(cheap_data):
+def test_fast_has_the_data_and_errors_of_paper(cheap_data):
     assert (
         data("lotka-volterra", "train", "fast", 0).fingerprint
         == data("lotka-volterra", "train", "paper", 0).fingerprint
     )
-    assert norms.penalty(2, "fast") == norms.penalty(2, "paper") != norms.penalty(2, "clean")
+    assert norms.penalty(2, "paper") != norms.penalty(2, "clean")
     line = {"mse_minimum": 1.0, "mse_minimum_std_over_seeds": 0.1, "mse_test": 2.0, "mse_std_over_seeds": 0.2}
     found = {name: reported({**line, "protocol": name}) for name in PROTOCOLS}
     assert found == {"paper": (1.0, 0.1), "fast": (1.0, 0.1), "clean": (2.0, 0.2)}

@@ -9,13 +9,14 @@ import pytest
 
 from leadax import Leads, Model
 from leadax.cli import run
+from leadax.cli.reproduce import CONTRACT
 from leadax.experiments import complete, environments, settings_for
 from leadax.experiments.learning import MODEL
 from leadax.experiments.rows import read_rows
 from leadax.experiments.study import Options, carry_out
 from leadax.experiments.table1 import data
 
-TINY = ["--budget", "smoke", "--seeds", "1", "--runs", "runs", "--results", "results"]
+TINY = ["--budget", "smoke", "--seeds", "1", "--runs", "runs", "--results", "results", "--workers", "1"]
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +26,9 @@ def in_a_folder_of_its_own(tmp_path, monkeypatch, cheap_data):
 
 def reproduce(target, *options, capsys):
     assert run(["reproduce", target, *TINY, *options, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
+    lines = json.loads(capsys.readouterr().out)
+    assert all(set(CONTRACT) <= set(line) for line in lines)
+    return lines
 
 
 def untrained(folder: Path) -> None:
@@ -83,6 +86,10 @@ def test_a_group_of_environments_is_learnt(tmp_path):
         (["environments", "--methods", "leads,led"], "unknown method `led`"),
         (["environments", "--system", "lotka-volterra"], "a system cannot be chosen for this target"),
         (["table1", "--system", "linear"], "unknown system `linear`"),
+        (
+            ["table1", "--from", ".", "--steps", "3"],
+            "`--steps` is about training",
+        ),
         (["table1", "--model-steps", "0"], "`--model-steps` must be at least 1, got 0"),
         (["table1", "--workers", "0", "--budget", "smoke"], "`--workers` must be at least 1, got 0"),
     ],

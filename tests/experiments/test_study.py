@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -108,13 +109,16 @@ def test_that_is_known_before_the_work(tmp_path):
     write_rows([{**ROW, "seed": s, "mse_test": 1.0} for s in (0, 1)], path)
     asked = Options("hour", 1, 10, "clean", methods=("leads",))
     with pytest.raises(InputError, match="has results of 2 seeds, which these of 1 would replace"):
-        check_replaceable(path, 1, 0, asked.would_replace)
+        check_replaceable(path, partial(asked.effort, {}))
+    enough = replace(asked, seeds=2)
     with pytest.raises(InputError, match="has results of 0 --seed, which these of 1 would replace"):
-        check_replaceable(path, 2, 1, asked.would_replace)
+        check_replaceable(path, partial(replace(enough, seed=1).effort, {}))
+    with pytest.raises(InputError, match=f"has results of {ROW['steps']} steps, which these of 5 would replace"):
+        check_replaceable(path, partial(enough.effort, {ROW["system"]: 0.5}))
     for others in (replace(asked, protocol="paper"), replace(asked, methods=("coda",)), replace(asked, system="a")):
-        check_replaceable(path, 1, 0, others.would_replace)
-    check_replaceable(path, 2, 0, asked.would_replace)
-    check_replaceable(tmp_path / "none.csv", 1, 0, asked.would_replace)
+        check_replaceable(path, partial(others.effort, {}))
+    check_replaceable(path, partial(enough.effort, {}))
+    check_replaceable(tmp_path / "none.csv", partial(asked.effort, {}))
 
 
 def test_what_a_run_was_is_kept_under_a_short_name(tmp_path):

@@ -48,4 +48,5 @@ def test_what_is_printed_is_what_was_asked_for(tmp_path, capsys):
     assert run([*again, "--system", "lotka-volterra", "--methods", "leads"]) == 0
     assert methods() == ["leads"]
     assert run([*again, "--system", "gray-scott"]) == 2
-    assert "no results of that system" in capsys.readouterr().err
+    assert run([*again, "--protocol", "clean"]) == 2
+    assert "no results of what was asked for" in capsys.readouterr().err

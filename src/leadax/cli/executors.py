@@ -16,12 +16,13 @@ CONNECTING_SECONDS = 10
 
 
 @contextmanager
-def workers_for(seeds: int, workers: int, scheduler: str | None) -> Iterator[Executor | None]:
-    """The executor that was asked for; None for this process, where the seeds already use all cores."""
-    if workers < 1:
+def workers_for(runs: int, seeds: int, workers: int | None, scheduler: str | None) -> Iterator[Executor | None]:
+    """Who does so many runs: by default a process per core; None is this process, where the seeds use all cores."""
+    if workers is not None and workers < 1:
         raise InputError(f"`--workers` must be at least 1, got {workers}")
-    if scheduler is not None and workers > 1:
+    if scheduler is not None and workers is not None:
         raise InputError("`--workers` are processes on this machine, `--scheduler` has its own: leave one of them out")
+    workers = min(workers or os.cpu_count() or 1, runs)
     if scheduler is not None:
         with cluster(scheduler, seeds) as executor:
             yield executor

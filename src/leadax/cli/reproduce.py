@@ -1,6 +1,7 @@
 """`leadax reproduce`."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
 
 # Also in `leadax.experiments.targets.TARGETS` (tested): a wrong name is answered without waiting for JAX.
 NAMES = ("table1", "environments", "novel", "linear", "norms", "figures", "coda")
+
+# What every line of `--json` has, null where it was not measured.
+CONTRACT = (
+    *("system", "method", "m", "n", "protocol", "seeds", "steps", "mse_train", "mse_test"),
+    *("mse_std_over_seeds", "mse_std_over_trajectories", "paper"),
+)
 
 TargetName = Annotated[
     str,
@@ -45,9 +52,9 @@ def reproduce(
     seeds: int | None = None,
     steps: int | None = None,
     model_steps: int | None = None,
-    protocol: Literal["paper", "clean", "fast"] = "clean",
+    protocol: Literal["paper", "clean", "fast"] | None = None,
     seed: int = 0,
-    workers: int = 1,
+    workers: int | None = None,
     scheduler: str | None = None,
     runs: Path = Path("runs"),
     results: Path | None = None,
@@ -64,21 +71,26 @@ def reproduce(
         seeds: Models from different random weights for each number; as the budget says by default.
         steps: Gradient steps of each run; as the budget says by default, and then fewer where a step takes long.
         model_steps: For targets that start from the models of table1: the steps of those; as the budget says otherwise.
-        protocol: How data are solved, and whether the first point of each trajectory counts in errors (paper); fast is
-            paper, but fields learn in few steps, by Muon; Gray-Scott in other units, with another penalty and solver.
+        protocol: clean by default. How data are solved, and whether the first point of each trajectory counts in errors
+            (paper); fast is paper, but fields learn in few steps, by Muon and with other penalties.
         seed: The same seed gives the same data and the same weights.
-        workers: Processes to spread the runs over, each with its share of the cores. One is enough for one machine with
-            few cores: the seeds of a run use several.
+        workers: Processes to spread the runs over, each with its share of the cores; one per core by default. With 1,
+            or where there is but one run, its seeds are spread over the cores.
         scheduler: The address of a Dask scheduler, such as tcp://host:8786, whose workers do the runs; start them with
             one thread each, where they see the folder of runs under the same path.
         runs: The folder for the runs.
         results: The folder for TARGET.csv and the pictures; by default results, or runs/smoke for the budget smoke.
+            With `--from`, for the pictures; by default where the results are.
     """
     lookup("target", target, dict.fromkeys(NAMES))
     check_seed(seed)
-    for name, count in (("seeds", seeds), ("steps", steps), ("model-steps", model_steps)):
+    counts = {"--seeds": seeds, "--steps": steps, "--model-steps": model_steps}
+    for name, count in counts.items():
         if count is not None and count < 1:
-            raise InputError(f"`--{name}` must be at least 1, got {count}")
+            raise InputError(f"`{name}` must be at least 1, got {count}")
+    for name, given in (counts | {"--workers": workers, "--scheduler": scheduler}).items():
+        if from_ is not None and given is not None:
+            raise InputError(f"`{name}` is about training, and with `--from` nothing is trained: leave one of them out")
     from ..experiments.rows import read_rows
     from ..experiments.study import Options
     from ..experiments.targets import TARGETS
@@ -89,13 +101,13 @@ def reproduce(
     wanted = None if methods is None else _known("method", methods.split(","), chosen.methods)
     if system is not None:
         _known("system", [system], chosen.systems)
-    _known("protocol", [protocol], chosen.protocols)
+    _known("protocol", [protocol or "clean"], chosen.protocols)
     place = from_ or results or (runs / "smoke" if budget == "smoke" else Path("results"))
     options = Options(
         budget=budget,
         seeds=seeds or usual_seeds,
         steps=steps or usual_steps,
-        protocol=protocol,
+        protocol=protocol or "clean",
         seed=seed,
         system=system,
         methods=wanted,
@@ -105,26 +117,28 @@ def reproduce(
     outcome = None if from_ else _carry_out(chosen, options, runs / target, place, workers, scheduler)
     if outcome is None or outcome.rows:
         path = place / f"{target}.csv"
-        if not (rows := [row for row in read_rows(path, chosen.needed) if options.concern(row)]):
-            raise InputError(f"{path} has no results of that system and these methods: leave out `--from` to get some")
-        result(chosen.table(rows), chosen.sheet(rows).text(), as_json=json)
-        draw(chosen, place)
+        asked = lambda row: options.concern(row) and protocol in (None, row["protocol"])
+        if not (rows := [row for row in read_rows(path, chosen.needed) if asked(row)]):
+            raise InputError(f"{path} has no results of what was asked for: leave out `--from` to get some")
+        result([dict.fromkeys(CONTRACT) | line for line in chosen.table(rows)], chosen.sheet(rows).text(), as_json=json)
+        draw(chosen, place, results if from_ and results else place)
     if outcome is not None:
         outcome.raise_if_failed()
 
 
 def _carry_out(
-    target: "Target", options: "Options", folder: Path, place: Path, workers: int, scheduler: str | None
+    target: "Target", options: "Options", folder: Path, place: Path, workers: int | None, scheduler: str | None
 ) -> "Outcome":
     """Do the runs, and put what they measured into the folder of results."""
     from ..experiments.configs import FILE, keep_configs
     from ..experiments.rows import check_replaceable, merged, write_rows
-    from ..experiments.study import carry_out, waiting_lock
+    from ..experiments.study import carry_out, unfinished, waiting_lock
 
     path = place / f"{target.name}.csv"
-    check_replaceable(path, options.seeds, options.seed, options.would_replace)
+    check_replaceable(path, partial(options.effort, target.share_of_steps))
     runs = target.runs(options)
-    with workers_for(options.seeds, workers, scheduler) as executor, progress_bar(target.name) as progress:
+    to_do = unfinished(runs, folder)
+    with workers_for(to_do, options.seeds, workers, scheduler) as executor, progress_bar(target.name) as progress:
         outcome = carry_out(runs, folder, progress, executor)
     if outcome.rows:
         place.mkdir(parents=True, exist_ok=True)
@@ -136,16 +150,17 @@ def _carry_out(
     return outcome
 
 
-def draw(target: "Target", place: Path) -> None:
+def draw(target: "Target", place: Path, out: Path) -> None:
     """Draw the pictures of a target from what a folder of results holds."""
     from .._atomic import replacing
     from ..experiments.rows import read_rows
     from ..report.style import save_figure
 
     for name, figure in target.figures(read_rows(place / f"{target.name}.csv", target.needed), place).items():
-        with replacing(place / f"{name}.png", overwrite=True) as temporary:
+        out.mkdir(parents=True, exist_ok=True)
+        with replacing(out / f"{name}.png", overwrite=True) as temporary:
             save_figure(figure, temporary, "png")
-        message(f"picture: {place / name}.png")
+        message(f"picture: {out / name}.png")
 
 
 def _known(what: str, names: Sequence[str], known: tuple[str, ...]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ import numpy as np
 from ..adapting import adapt
 from ..evaluation import Evaluation, evaluate
 from ..model import Model
+from .configs import config_column
 from .learning import checkpoint_every, setting_of
 from .protocols import PROTOCOLS
 from .rows import KEYS, Row, spread
@@ -39,8 +40,9 @@ def _work(options: Options, method: str, folder: Path) -> Sequence[Row]:
     how |= PROTOCOLS[options.protocol].training(get("novel"), options.steps)
     found = adapt(known, get("novel"), key=jr.key(options.seed), **how)
     return [
-        *_rows("known", method, known, evaluate(known, get("test")), options, get("train")),
-        *_rows("novel", method, found, evaluate(found, get("novel-test")), options, get("novel")),
+        {**row, **config_column(folder / stage)}
+        for stage, model, test, training in (("known", known, "test", "train"), ("novel", found, "novel-test", "novel"))
+        for row in _rows(stage, method, model, evaluate(model, get(test)), options, get(training))
     ]
 
 
@@ -67,6 +69,7 @@ def _line(rows: list[Row]) -> dict[str, Any]:
     errors = {stage: [row["mse_test"] for row in rows if row["stage"] == stage] for stage in ("known", "novel")}
     known = next(row for row in rows if row["stage"] == "known")
     line: dict[str, Any] = {key: known[key] for key in KEYS} | {"seeds": len(errors["known"])}
+    line |= {"mse_test": float(np.mean(errors["known"])), "mse_std_over_seeds": spread(errors["known"])}
     for stage, each in errors.items():
         line[f"mse_{stage}"] = float(np.mean(each))
         line[f"std_{stage}"] = spread(each)

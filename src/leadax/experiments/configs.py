@@ -11,20 +11,20 @@ from typing import Any
 
 from .._atomic import replacing
 
-FILE = "configs.json"
+FILE, CONFIG = "configs.json", "config.json"
 # Fingerprints of data: which data they are is in the rows.
 OF_THE_DATA = ("train", "test")
 
 
 def config_column(folder: Path) -> dict[str, str]:
     """The column `config` of a run's rows; empty if the run trained nothing of its own."""
-    config = _config(folder)
-    return {} if config is None else {"config": _digest(config)}
+    path = folder / CONFIG
+    return {"config": _digest(_config(path))} if path.exists() else {}
 
 
 def keep_configs(folders: Sequence[Path], path: Path) -> None:
-    """Add the settings of these runs to a file, under the names that their rows have for them."""
-    found = [config for folder in folders if (config := _config(folder)) is not None]
+    """Add the settings of these runs, and of their stages, to a file under the names that their rows have for them."""
+    found = [_config(path) for folder in folders for path in sorted(folder.rglob(CONFIG))]
     before: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
     after = before | {_digest(config): config for config in found}
     if after != before:
@@ -32,10 +32,7 @@ def keep_configs(folders: Sequence[Path], path: Path) -> None:
             temporary.write_text(json.dumps(after, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
-def _config(folder: Path) -> dict[str, Any] | None:
-    path = folder / "config.json"
-    if not path.exists():
-        return None
+def _config(path: Path) -> dict[str, Any]:
     return {key: value for key, value in json.loads(path.read_text()).items() if key not in OF_THE_DATA}
 
 

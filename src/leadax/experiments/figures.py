@@ -1,4 +1,4 @@
-"""The pictures of forecasts (Figs. 2, 3 and S1 to S4): LEADS and the two baselines that the paper shows beside it.
+"""The pictures of forecasts (Figs. 2, 3 and S1 to S4): LEADS and, by default, the baselines that the paper shows.
 
 The first test trajectory of the first environments of each system, by the first seed of the models of Table 1.
 """
@@ -82,13 +82,13 @@ def keep(runs: Sequence[Run], folder: Path, place: Path) -> None:
 
 
 def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """One line for each system, protocol, method and environment: the error of what is drawn."""
-    return [{**{key: row[key] for key in KEYS}, **{k: row[k] for k in ("environment", "mse_test")}} for row in rows]
+    """One line for each system, protocol, method and environment: the error of the trajectory that is drawn."""
+    return [{key: row[key] for key in (*KEYS, "environment", "mse_test")} | {"seeds": 1} for row in rows]
 
 
 def sheet(rows: Sequence[Row]) -> Sheet:
     """The table for people."""
-    header = ("system", "protocol", "method", "environment", "error of what is drawn", "steps")
+    header = ("system", "protocol", "method", "environment", "error of the forecast", "steps")
     cells = [
         (
             *(line[k] for k in ("system", "protocol", "method", "environment")),
@@ -100,7 +100,9 @@ def sheet(rows: Sequence[Row]) -> Sheet:
     return Sheet(header, cells, NOTES)
 
 
-NOTES = ("Of one trajectory each, by one seed, the first point included.",)
+NOTES = (
+    "Of the one trajectory that is drawn, by one seed: all its channels (of Gray–Scott only u is drawn) and points.",
+)
 
 
 def figures(rows: Sequence[Row], place: Path) -> "dict[str, Figure]":

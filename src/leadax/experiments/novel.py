@@ -1,4 +1,7 @@
-"""Novel environments (Fig. 5, Table S5): what a pre-trained f is worth, from one trajectory of each new environment."""
+"""Novel environments (Fig. 5, Table S5): what a pre-trained f is worth where there are few trajectories.
+
+As the paper has it: one of each new environment of Lotka–Volterra and Gray–Scott, eight of Navier–Stokes.
+"""
 
 from collections.abc import Sequence
 from functools import partial
@@ -16,7 +19,7 @@ from .protocols import PROTOCOLS
 from .rows import Row, spread
 from .sheets import Sheet, minutes, number, ratio, with_spread
 from .study import Options, Run, Target
-from .table1 import SHARE_OF_STEPS, SYSTEMS, before, data, run_name, trained_before
+from .table1 import SHARE_OF_STEPS, SYSTEMS, before, data, in_order, run_name, trained_before
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,7 +74,7 @@ def _work(options: Options, system: str, scheme: str, folder: Path) -> Sequence[
 def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """One line for each system, protocol and scheme: test error at the end, and at the steps that the paper shows."""
     lines = []
-    for (system, protocol, scheme), curve in curves_of(rows).items():
+    for (system, protocol, scheme), curve in in_order(curves_of(rows)).items():
         of = [r for r in rows if (r["system"], r["protocol"], r["method"]) == (system, protocol, scheme)]
         lines.append(
             {
@@ -82,7 +85,8 @@ def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
                 "mse_std_over_seeds": spread(curve[max(curve)]),
                 **{f"mse_at_{step}": _mean(curve, step) for step in AT},
                 "seconds": max((r["seconds"] for r in of if "seconds" in r), default=None),
-                "paper": PAPER[system, scheme],
+                **{f"paper_at_{step}": error for step, error in zip(AT, PAPER[system, scheme], strict=True)},
+                "paper": PAPER[system, scheme][-1],
             }
         )
     return lines
@@ -99,8 +103,8 @@ def sheet(rows: Sequence[Row]) -> Sheet:
     at = [f"after {step} steps (paper, ratio)" for step in AT]
     cells = []
     for line in table(rows):
-        ours = [line[f"mse_at_{step}"] for step in AT]
-        errors = [f"{number(o)} ({number(p)}, {ratio(o, p)})" for o, p in zip(ours, line["paper"], strict=True)]
+        pairs = [(line[f"mse_at_{step}"], line[f"paper_at_{step}"]) for step in AT]
+        errors = [f"{number(ours)} ({number(theirs)}, {ratio(ours, theirs)})" for ours, theirs in pairs]
         cost = [str(line["seeds"]), str(line["steps"]), minutes(line["seconds"]), str(line["pretraining_steps"])]
         last = with_spread(line["mse_test"], line["mse_std_over_seeds"])
         cells.append([line["system"], line["protocol"], line["method"], *errors, last, *cost])
@@ -108,7 +112,10 @@ def sheet(rows: Sequence[Row]) -> Sheet:
     return Sheet(header, cells, NOTES)
 
 
-NOTES = ("Errors of the model at that step, in every protocol. Steps before: of the LEADS model that f comes from.",)
+NOTES = (
+    "Errors of the model at that step, in every protocol. Steps before: of the LEADS model that f comes from. "
+    "In the picture: medians over seeds, and their range.",
+)
 NAMES = {"shared-only": "f alone", "scratch": "from scratch", "specific": "f fixed, new g"}
 
 
@@ -117,7 +124,7 @@ def figures(rows: Sequence[Row], place: Path) -> "dict[str, Figure]":
     from ..report.study import learning_curves
 
     del place
-    return {"novel": learning_curves(curves_of(rows), NAMES)}
+    return {"novel": learning_curves(in_order(curves_of(rows)), NAMES)}
 
 
 NOVEL = Target(
@@ -131,4 +138,5 @@ NOVEL = Target(
     figures=figures,
     systems=SYSTEMS,
     methods=SCHEMES,
+    share_of_steps=SHARE_OF_STEPS,
 )

@@ -12,9 +12,9 @@ HEAD = """# The paper, reproduced
 
 Made by `leadax report results --out docs/results.md --overwrite` from the files in [results]({results}): do not edit.
 Errors are mean squared errors of forecasts of test trajectories; ratio is ours divided by the paper's: less than 1 is
-better. To the command above a table belong `--protocol`, and `--seeds`, `--steps`, `--model-steps` (steps before) where
-those of a row are not the budget's; `config` in a file names the settings in configs.json. Protocols, and what else
-differs: [below](#what-differs-from-the-paper-and-why)."""
+better. To the command above a table belong `--protocol`, and `--methods`, `--seeds`, `--steps`, `--model-steps` (steps
+before) where those of a row are not the budget's; `config` in a file names the settings in configs.json. Protocols, and
+what else differs: [below](#what-differs-from-the-paper-and-why)."""
 
 
 def results_page(targets: Mapping[str, Target], results: Path, out: Path) -> str:

@@ -47,7 +47,7 @@ def in_few_steps(data: Trajectories, steps: int) -> Mapping[str, Any]:
     }
 
 
-def in_good_units(data: Trajectories) -> Settings:
+def settings_for_few_steps(data: Trajectories) -> Settings:
     """The paper's settings, or those with which a field learns in few steps."""
     return _own_way(data).settings(data)
 
@@ -87,5 +87,5 @@ def _own_way(data: Trajectories) -> Way:
 PROTOCOLS = {
     "paper": Protocol("paper", reports_minimum=True),
     "clean": Protocol("clean", reports_minimum=False),
-    "fast": Protocol("paper", reports_minimum=True, training=in_few_steps, settings=in_good_units),
+    "fast": Protocol("paper", reports_minimum=True, training=in_few_steps, settings=settings_for_few_steps),
 }

@@ -66,16 +66,16 @@ def merged(rows: Sequence[Row], path: Path) -> list[Row]:
     return [row for setting, of in before.items() if setting not in new for row in of] + list(rows)
 
 
-def check_replaceable(path: Path, seeds: int, seed: int, concerned: Callable[[Row], bool]) -> None:
+def check_replaceable(path: Path, effort: Callable[[Row], Mapping[str, int] | None]) -> None:
     """`InputError` before the work is done, where it is known by then that `merged` would refuse what comes of it.
 
     **Arguments**
 
-    - `concerned`: whether a row would be replaced.
+    - `effort`: the steps, seeds and `--seed` of what would replace a row; None if nothing would.
     """
-    kept = [row for row in read_rows(path) if concerned(row)] if path.exists() else []
-    for rows in _by_setting(kept).values():
-        _refuse_less(path, rows, {"seeds": seeds, "--seed": seed})
+    for rows in _by_setting(read_rows(path) if path.exists() else []).values():
+        if (asked := effort(rows[0])) is not None:
+            _refuse_less(path, rows, asked)
 
 
 def _refuse_less(path: Path, before: Sequence[Row], effort: Mapping[str, int]) -> None:
@@ -83,7 +83,7 @@ def _refuse_less(path: Path, before: Sequence[Row], effort: Mapping[str, int]) -
         if what in effort and (amount > effort[what] or (what == "--seed" and amount != effort[what])):
             raise InputError(
                 f"{path} has results of {amount} {what}, which these of {effort[what]} would replace: "
-                "choose another `--results`"
+                "choose another `--results`; what is done is kept in the folder of runs"
             )
 
 

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -64,9 +64,12 @@ class Options:
         """Whether a row is of the system and methods that were asked for, in any protocol."""
         return self.system in (None, row["system"]) and bool(self.among([row["method"]]))
 
-    def would_replace(self, row: Row) -> bool:
-        """Whether a row would be replaced by what comes of this work."""
-        return row["protocol"] == self.protocol and self.concern(row)
+    def effort(self, share_of_steps: Mapping[str, float], row: Row) -> dict[str, int] | None:
+        """What is behind the results that this work would put in the place of a row; None if it would not."""
+        if row["protocol"] != self.protocol or not self.concern(row):
+            return None
+        steps = self.for_system(row["system"], share_of_steps).steps
+        return {"steps": steps, "seeds": self.seeds, "--seed": self.seed}
 
     def among(self, names: Sequence[str]) -> list[str]:
         """Those of the methods that were asked for."""
@@ -102,6 +105,7 @@ class Target:
     - `runs`: the runs for some options; `table`: from rows to the table's lines; `sheet`: the table for people;
     - `figures`: from rows, and the folder of results, to pictures by the names of their files; none by default;
     - `systems`, `methods`: those that one can choose from, if any; `protocols`: those that differ for it;
+    - `share_of_steps`: of systems whose steps take long; all by default;
     - `needed`: columns of its rows that others' have not;
     - `keep`: `(runs, their folder, folder of results)`: put there what else is needed beside the rows.
     """
@@ -116,6 +120,7 @@ class Target:
     systems: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     protocols: tuple[str, ...] = tuple(PROTOCOLS)
+    share_of_steps: Mapping[str, float] = field(default_factory=dict)
     needed: tuple[str, ...] = ()
     keep: Callable[[Sequence[Run], Path, Path], None] = _nothing
 
@@ -190,6 +195,11 @@ def carry_out(
     return Outcome([row for run in runs for row in done.get(run.name, [])], failures)
 
 
+def unfinished(runs: Sequence[Run], folder: Path) -> int:
+    """How many of the runs are still to do."""
+    return sum(not (folder / run.name / ROWS).exists() for run in runs)
+
+
 def do(run: Run, folder: Path) -> list[Row]:
     """Do a run in its folder, or return its rows if it is finished.
 
@@ -203,7 +213,7 @@ def do(run: Run, folder: Path) -> list[Row]:
         try:
             rows = run.work(folder)
             about = {"version": __version__, **config_column(folder)}
-            found: list[Row] = [{**row, **about} for row in rows]
+            found: list[Row] = [{**about, **row} for row in rows]
         except LeadaxError:
             raise
         except Exception:

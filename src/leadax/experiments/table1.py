@@ -12,7 +12,7 @@ from ..data import Trajectories
 from ..methods import METHODS
 from ..model import Model
 from ..systems import get_system, simulate
-from .curves import curves_of, keep_curves, read_curves
+from .curves import Curves, curves_of, keep_curves, read_curves
 from .learning import learn, result_rows, setting_of
 from .protocols import PROTOCOLS
 from .rows import KEYS, Row, reported, summarise
@@ -147,7 +147,9 @@ def sheet(rows: Sequence[Row]) -> Sheet:
 
 NOTES = (
     "Minimum: the smallest test error on the way, which the paper reports; last: of the model one is left with. "
-    "Ratio: minimum (`paper`, `fast`) or last (`clean`, on other trajectories) to the paper's.",
+    "Ratio: minimum (`paper`, `fast`) or last (`clean`, on other trajectories) to the paper's. Minutes: all seeds "
+    "together, with compilation, on 2 cores that at times did other work too. In the picture: medians over seeds, and "
+    "their range.",
 )
 
 
@@ -156,9 +158,14 @@ def figures(rows: Sequence[Row], place: Path) -> "dict[str, Figure]":
     from ..report.study import learning_curves
 
     del rows
-    found = curves_of(read_curves(place / CURVES))
+    found = in_order(curves_of(read_curves(place / CURVES)))
     order = {name: name for name in METHODS_SHOWN}
     return {"table1": learning_curves(found, order)} if found else {}
+
+
+def in_order(curves: Curves) -> Curves:
+    """Curves by system and protocol, whichever was measured first."""
+    return dict(sorted(curves.items(), key=lambda item: (SYSTEMS.index(item[0][0]), list(PROTOCOLS).index(item[0][1]))))
 
 
 def keep(runs: Sequence[Run], folder: Path, place: Path) -> None:
@@ -178,5 +185,6 @@ TABLE1 = Target(
     figures=figures,
     systems=SYSTEMS,
     methods=tuple(METHODS_SHOWN),
+    share_of_steps=SHARE_OF_STEPS,
     keep=keep,
 )

@@ -93,10 +93,10 @@ def _layout(rows: Sequence[Row]) -> tuple["Figure", Any, Any]:
     axes = figure.subplots(lines, columns, squeeze=False, sharex=line)
     left, right = (axes[:, : 1 + methods], axes[:, 1 + methods :]) if beside else (axes[:count], axes[count:, 1:])
     for axis, row in zip(left[:, 0], rows, strict=True):
-        axis.set_ylabel(label(row.environment, 16))
+        axis.set_ylabel(label(row.environment, 18))
     for axis, row in () if beside else zip(axes[count:, 0], rows, strict=True):
         axis.set_axis_off()
-        axis.text(1.0, 0.5, label(row.environment, 16), rotation=90, ha="right", va="center", transform=axis.transAxes)
+        axis.text(1.0, 0.5, label(row.environment, 18), rotation=90, ha="right", va="center", transform=axis.transAxes)
     return figure, left, right
 
 
@@ -112,9 +112,14 @@ def _draw(
     for axis in axes[-1] if rows[0].times is not None else ():
         axis.set_xlabel("time")
     every = np.concatenate([values.ravel() for panels in pictures for values in panels.values()])
+    colour_bar(figure, drawn, axes, every, scale, unit)
+
+
+def colour_bar(figure: "Figure", drawn: Any, axes: Any, values: np.ndarray, scale: Any, unit: str) -> None:
+    """A bar below the axes, with an arrow at an end that some of the values are beyond."""
     low, high = scale["vmin"], scale["vmax"]
     slack = 1e-3 * (high - low)
-    beyond = (bool(np.any(every < low - slack)), bool(np.any(every > high + slack)))
+    beyond = (bool(np.any(values < low - slack)), bool(np.any(values > high + slack)))
     extend = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}[beyond]
     figure.colorbar(drawn, ax=axes, location="bottom", label=unit, extend=extend, aspect=40, pad=0.02, shrink=0.6)
 

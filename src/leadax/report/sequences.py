@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .fields import error_scale
+from .fields import colour_bar, error_scale
 from .forecasts import Forecasts
 from .style import field_scale, label, new_figure, styled
 
@@ -46,17 +46,21 @@ def _sequences(forecasts: Sequence[Forecasts], blocks: dict[str, Block], scale: 
     times = forecasts[0].times
     with styled():
         height = len(blocks) * (len(forecasts) * PANEL + TITLE) + 0.8
-        figure = new_figure(PANEL * len(times) + 0.2, height)
+        figure = new_figure(PANEL * len(times) + 0.9, height)
         axes = figure.subplots(len(blocks), 1, squeeze=False)[:, 0]
         drawn: Any = None
-        for axis, (title, block) in zip(axes, blocks.items(), strict=True):
-            drawn = axis.imshow(montage([block(f) for f in forecasts]), interpolation="none", **scale)
-            axis.set(title=label(title, 40), xticks=[], yticks=[])
+        height, width = (size + GAP for size in forecasts[0].truth.shape[1:3])
+        middles = [(k + 0.5) * height - GAP for k in range(len(forecasts))]
+        pictures = {title: montage([block(f) for f in forecasts]) for title, block in blocks.items()}
+        for axis, (title, picture) in zip(axes, pictures.items(), strict=True):
+            drawn = axis.imshow(picture, interpolation="none", **scale)
+            axis.set(title=label(title, 40), xticks=[])
+            axis.set_yticks(middles, [label(f.environment, 12) for f in forecasts], size="x-small")
+            axis.tick_params(length=0)
             axis.spines[:].set_visible(False)
-        width = forecasts[0].truth.shape[2] + GAP
         axes[-1].set_xticks([(k + 0.5) * width - GAP for k in range(len(times))], [f"t = {time:g}" for time in times])
-        axes[-1].tick_params(length=0)
-        figure.colorbar(drawn, ax=list(axes), location="bottom", label=label(unit, 60), aspect=40, shrink=0.6, pad=0.02)
+        every = np.concatenate([picture.ravel() for picture in pictures.values()])
+        colour_bar(figure, drawn, list(axes), every, scale, label(unit, 60))
     return figure
 
 

@@ -34,13 +34,15 @@ def learning_curves(
             axis.set_axis_off()
         for axis, panel in zip(axes, panels, strict=True):
             shown: list[float] = []
+            lowest_shown: list[float] = []
             for colour, dashes, scheme, name in _looks(names):
                 curve = curves.get((*panel, scheme))
                 if not curve:
                     continue
                 if list(curve) == [0]:
                     shown.append(float(np.mean(curve[0])))
-                    axis.axhline(float(np.mean(curve[0])), color=colour, ls=(0, (4, 2)), label=name)
+                    lowest_shown.append(shown[-1])
+                    axis.axhline(shown[-1], color=colour, ls=(0, (4, 2)), label=name)
                     continue
                 # A seed that went wrong must not hide the others.
                 finite = {step: [e for e in curve[step] if np.isfinite(e)] for step in sorted(curve)}
@@ -50,12 +52,13 @@ def learning_curves(
                 steps, middle = list(of_seeds), [float(np.median(errors)) for errors in of_seeds.values()]
                 axis.plot(steps, middle, color=colour, ls=dashes, label=name)
                 shown += [middle[0], float(np.quantile(middle, 0.75))]
+                lowest_shown.append(min(middle))
                 lowest, highest = (list(map(end, of_seeds.values())) for end in (min, max))
-                axis.fill_between(steps, lowest, highest, color=colour, alpha=0.2, lw=0)
+                axis.fill_between(steps, lowest, highest, color=colour, alpha=0.12, lw=0)
             axis.set(title=f"{panel[0]}, {panel[1]}", xlabel="training steps", yscale="log")
             # Forecasts of a half-trained model may blow up: a few looks must not make the rest unreadable.
             if shown:
-                axis.set_ylim(top=5 * max(shown))
+                axis.set_ylim(0.5 * min(lowest_shown), 5 * max(shown))
         for row in grid:
             row[0].set_ylabel("mean squared test error")
         _legend(figure, axes)

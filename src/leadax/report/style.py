@@ -83,8 +83,10 @@ def label(name: str, width: int) -> str:
 
     >>> label("alpha=0.25,gamma=0.75", 12)
     'alpha=0.25,\\ngamma=0.75'
+    >>> label("sin(1,1)+cos(2,1)", 12)
+    'sin(1,1)+\\ncos(2,1)'
     """
-    text = name if len(name) <= width else re.sub(r",(?=\S)", ", ", name)
+    text = name if len(name) <= width else re.sub(r"(,(?=[^,()]*=)|\+)(?=\S)", r"\1 ", name)
     # Matplotlib would read what stands between dollars as an equation.
     return textwrap.fill(text, width, max_lines=2, placeholder=" …").replace("$", r"\$")
 
