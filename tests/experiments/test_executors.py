@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,13 @@ def test_who_comes_second_waits_and_takes_the_rows(tmp_path):
         thread.join(timeout=20)
     assert found[0] == found[1]
     assert len((tmp_path / "run0" / WORKED).read_text().splitlines()) == 1
+
+
+def test_by_default_a_process_per_core_where_there_are_several_runs(monkeypatch):
+    monkeypatch.setattr("leadax.cli.executors._cores", lambda: [0, 1])
+    for runs, workers, pooled in ((0, None, False), (1, None, False), (2, None, True), (5, 1, False)):
+        with workers_for(runs, 1, workers, None) as executor:
+            assert isinstance(executor, ProcessPoolExecutor) == pooled
 
 
 def test_wrong_use(monkeypatch):

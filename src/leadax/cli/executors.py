@@ -22,7 +22,7 @@ def workers_for(runs: int, seeds: int, workers: int | None, scheduler: str | Non
         raise InputError(f"`--workers` must be at least 1, got {workers}")
     if scheduler is not None and workers is not None:
         raise InputError("`--workers` are processes on this machine, `--scheduler` has its own: leave one of them out")
-    workers = min(workers or os.cpu_count() or 1, runs)
+    workers = min(workers or len(_cores()), runs)
     if scheduler is not None:
         with cluster(scheduler, seeds) as executor:
             yield executor
@@ -56,11 +56,15 @@ def _start(numbers: Any, workers: int, seeds: int) -> None:
     """What a process of the pool does first."""
     # Ctrl-C reaches the whole group of processes: these end at once, and the one that the user sees says so.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    own = cores[numbers.get() :: workers]
-    if own:  # pinned, two processes on two cores do 1.4 times as much as unpinned
+    own = _cores()[numbers.get() :: workers]
+    if own and hasattr(os, "sched_setaffinity"):  # pinned, two processes on two cores do 1.4 times as much as unpinned
         os.sched_setaffinity(0, own)
-    prepare(seeds, cores=len(own) or max(1, (os.cpu_count() or 1) // workers))
+    prepare(seeds, cores=max(1, len(own)))
+
+
+def _cores() -> list[int]:
+    """Those that this process may use."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
 
 
 @contextmanager
