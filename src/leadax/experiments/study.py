@@ -213,7 +213,7 @@ def do(run: Run, folder: Path) -> list[Row]:
         try:
             rows = run.work(folder)
             about = {"version": __version__, **config_column(folder)}
-            found: list[Row] = [{**about, **row} for row in rows]
+            found: list[Row] = [{**row, **about, **row} for row in rows]  # what a row says of itself stands first
         except LeadaxError:
             raise
         except Exception:
