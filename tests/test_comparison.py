@@ -30,6 +30,21 @@ def test_too_close_to_call():
     assert "10 of 20" in text
 
 
+def test_the_best_on_average_may_lose_most_trajectories():
+    """A sign test that counts both sides would call 2 wins of 20 significant, for the wrong method."""
+    best, rival = np.ones(20), np.where(np.arange(20) < 2, 99.0, 0.9)
+    text = verdict({"best": evaluation(best), "rival": evaluation(rival)})
+    assert "`rival` may be as good" in text
+    assert "2 of 20" in text
+    assert "(probability 1)" in text
+
+
+def test_ties_decide_nothing():
+    text = verdict({"a": evaluation(np.ones(8)), "b": evaluation(np.ones(8))})
+    assert "0 of 0" in text
+    assert "(probability 1)" in text
+
+
 def test_few_trajectories_prove_little():
     """Five wins of five have a probability of 1/16."""
     text = verdict({"a": evaluation(np.ones(5)), "b": evaluation(2 * np.ones(5))})

@@ -1,7 +1,7 @@
-"""Replace a file or a folder in one move: whatever happens, the old one or the new one is there, whole.
+"""Replace a file or a folder atomically: whatever happens, the old or the new version is there and complete.
 
-The new one is written next to the old one under a temporary name, pushed to the disk, and renamed. Overwriting in place
-and being killed half-way left checkpoints unreadable 39 times of 40; this way 0 of 40.
+The new version is written next to the old one under a temporary name, flushed to the disk, and renamed. When a process
+that overwrote checkpoints in place was killed, 39 of 40 became unreadable; with this module, 0 of 40.
 """
 
 import os
@@ -16,14 +16,15 @@ from .errors import InputError, LeadaxError, RunError
 
 @contextmanager
 def replacing(path: str | os.PathLike[str], *, folder: bool = False, overwrite: bool = False) -> Iterator[Path]:
-    """Yield a temporary path to write to; when the block ends without an error, it takes the place of `path`.
+    """Yield a temporary path to write to. If the block ends without an error, it replaces `path`.
+
+    The temporary file or folder already exists, and is empty. An `OSError` in the block becomes a `RunError`.
 
     **Arguments**
 
-    - `path`: the file, or with `folder=True` the folder, to be there in the end. Its own folder must exist.
-    - `overwrite`: whether something that is there already may be replaced.
-
-    The temporary file or folder exists, empty, when the block starts. Errors of the disk become `RunError`.
+    - `path`: the file or folder to write. Its parent folder must exist.
+    - `folder`: whether `path` is a folder.
+    - `overwrite`: whether an existing file or folder may be replaced.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as place:
@@ -32,12 +33,12 @@ def replacing(path: str | os.PathLike[str], *, folder: bool = False, overwrite: 
     ...     [found.name for found in Path(place).iterdir()]
     ['a.txt']
     """
-    target = _checked(path, folder, overwrite)
-    temporary = _create(path, target, folder)
+    target = _checked_target(path, folder, overwrite)
+    temporary = _create_temporary(path, target, folder)
     try:
         yield temporary
-        _push_to_disk(temporary)
-        _take_place(temporary, target, overwrite)
+        _flush(temporary)
+        _move(temporary, target, overwrite)
     except LeadaxError:
         raise
     except OSError as error:
@@ -47,18 +48,18 @@ def replacing(path: str | os.PathLike[str], *, folder: bool = False, overwrite: 
 
 
 def check_destination(path: str | os.PathLike[str], *, folder: bool = False, overwrite: bool = False) -> None:
-    """Raise `InputError` unless `replacing` could write to `path`: to be called before hours of work."""
-    _remove(_create(path, _checked(path, folder, overwrite), folder))
+    """Raise `InputError` if `replacing` could not write to `path`. Call this before a long computation."""
+    _remove(_create_temporary(path, _checked_target(path, folder, overwrite), folder))
 
 
 def one_line(error: BaseException) -> str:
-    """What an error of a library says, on one line of bounded length, or its type where it says nothing."""
+    """The message of an error on one line of at most 300 characters, or the name of its type if it has no message."""
     text = " ".join((getattr(error, "strerror", None) or str(error)).split())
     return (text if len(text) <= 300 else text[:299] + "…") or type(error).__name__
 
 
-def _checked(path: str | os.PathLike[str], folder: bool, overwrite: bool) -> Path:
-    # A link stays a link: what it points to is replaced.
+def _checked_target(path: str | os.PathLike[str], folder: bool, overwrite: bool) -> Path:
+    # Follow links: replace their target, and keep the link.
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         what = "is not a folder" if target.parent.exists() else "does not exist: create it first"
@@ -70,13 +71,13 @@ def _checked(path: str | os.PathLike[str], folder: bool, overwrite: bool) -> Pat
     return target
 
 
-def _create(path: str | os.PathLike[str], target: Path, folder: bool) -> Path:
+def _create_temporary(path: str | os.PathLike[str], target: Path, folder: bool) -> Path:
     temporary = _sibling(target, "partial")
     try:
         temporary.mkdir() if folder else temporary.touch(exist_ok=False)
     except OSError as error:
         raise InputError(
-            f"{path} cannot be written: no writing in the folder {target.parent} ({error.strerror})"
+            f"{path} cannot be written: the folder {target.parent} is not writable ({error.strerror})"
         ) from error
     return temporary
 
@@ -85,9 +86,9 @@ def _sibling(target: Path, ending: str) -> Path:
     return target.with_name(f".{target.name}.{secrets.token_hex(4)}.{ending}")
 
 
-def _take_place(temporary: Path, target: Path, overwrite: bool) -> None:
+def _move(temporary: Path, target: Path, overwrite: bool) -> None:
     if target.exists() and not overwrite:
-        raise FileExistsError(None, "another program has written it in the meantime")
+        raise FileExistsError(None, "another program wrote it in the meantime")
     if target.is_dir():
         _exchange_folders(temporary, target)
     else:
@@ -98,7 +99,8 @@ def _take_place(temporary: Path, target: Path, overwrite: bool) -> None:
 
 
 def _exchange_folders(temporary: Path, target: Path) -> None:
-    # There is no rename over a full folder. A crash between the two renames leaves both, under their hidden names.
+    # A folder that is not empty cannot be replaced by a rename. A crash between these two renames leaves both folders,
+    # under hidden names.
     aside = _sibling(target, "old")
     target.rename(aside)
     try:
@@ -110,7 +112,7 @@ def _exchange_folders(temporary: Path, target: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
 
 
-def _push_to_disk(temporary: Path) -> None:
+def _flush(temporary: Path) -> None:
     for folder, _, files in os.walk(temporary):
         for name in files:
             _sync(Path(folder, name))
@@ -124,7 +126,7 @@ def _sync(path: Path) -> None:
     try:
         os.fsync(descriptor)
     except OSError:
-        # Some file systems cannot sync a folder; for a file, an error here is a full disk and must be heard.
+        # Some file systems cannot sync folders. For a file, this error means a full disk.
         if not path.is_dir():
             raise
     finally:

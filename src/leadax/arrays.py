@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import PyTree
@@ -42,13 +43,28 @@ def read_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         raise InputError(f"{path} was not written by Leadax, or is damaged: it lacks its description")
     if _digest(arrays, metadata[_MARK]) != metadata["sha256"]:
         raise InputError(f"{path} is damaged: its contents do not match their SHA-256")
-    return arrays, json.loads(metadata[_MARK])
+    return arrays, _document(metadata[_MARK], path)
+
+
+def _document(text: str, path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is damaged: its description is not JSON ({type(error).__name__})") from error
+    if not isinstance(document, dict):
+        raise InputError(f"{path} is damaged: its description is not a JSON object")
+    return document
 
 
 def flatten(tree: PyTree) -> dict[str, np.ndarray]:
     """The arrays of a tree by their place in it."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
     return {jax.tree_util.keystr(place): np.asarray(leaf) for place, leaf in leaves}
+
+
+def cast(tree: PyTree, dtype: Any) -> PyTree:
+    """All real numbers of a tree in one type."""
+    return jax.tree.map(lambda a: a.astype(dtype) if eqx.is_inexact_array(a) else a, tree)
 
 
 def fingerprint(tree: PyTree) -> str:

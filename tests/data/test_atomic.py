@@ -130,7 +130,7 @@ def unwritable(tmp_path):
     return {
         tmp_path / "missing" / "a.nc": "folder .*missing does not exist: create it first",
         tmp_path / "file" / "a.nc": "folder .*file is not a folder",
-        "/proc/a.nc": "no writing in the folder /proc",
+        "/proc/a.nc": "the folder /proc is not writable",
         tmp_path
         / "there.nc": r"there.nc exists: choose another name, or overwrite it \(`--overwrite` / overwrite=True\)",
         tmp_path / "folder.nc": "folder.nc exists",

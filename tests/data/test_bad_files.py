@@ -51,13 +51,13 @@ def test_left_by_an_interrupted_save(tmp_path):
 )
 def test_unknown_ending(name, hint, tmp_path):
     (tmp_path / name).write_text("x")
-    refuses(tmp_path / name, "unknown ending", r"\.nc, \.zarr, \.npz, \.csv, \.parquet", f"did you mean `{hint}`")
-    with pytest.raises(InputError, match="unknown ending"):
+    refuses(tmp_path / name, "unknown extension", r"\.nc, \.zarr, \.npz, \.csv, \.parquet", f"did you mean `{hint}`")
+    with pytest.raises(InputError, match="unknown extension"):
         save(good(), tmp_path / name)
 
 
 def test_no_ending(tmp_path):
-    refuses(tmp_path / "a", "has no ending: expected one of .nc")
+    refuses(tmp_path / "a", "has no extension: expected one of .nc")
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -65,7 +65,7 @@ def test_folder_or_file(ending, tmp_path):
     path = tmp_path / f"a{ending}"
     if ending == ".zarr":
         path.write_text("x")
-        refuses(path, "is a file, expected a folder")
+        refuses(path, "is a file, expected a Zarr store")
     else:
         path.mkdir()
         refuses(path, "is a folder, expected a .* file")
@@ -123,7 +123,7 @@ def foreign(states=None, times=None) -> xr.Dataset:
         (lambda d: d.drop_vars("time"), ["no variable `time`"]),
         (lambda d: d.assign(time=("channel", [1.0])), ["`time` must have the dimensions"]),
         (lambda d: d.assign(state=d["state"].astype(str)), ["states must be real numbers"]),
-        (lambda d: d.assign_coords(environment=["a", "a"]), ["`environments` must differ", "`a`"]),
+        (lambda d: d.assign_coords(environment=["a", "a"]), ["`environments` must be unique", "`a`"]),
         (lambda d: d.assign(time=("time", [0.0, 2.0, 1.0])), ["times must increase", "1 after 2"]),
     ],
 )
@@ -172,9 +172,9 @@ def test_pickled_npz(tmp_path):
         ({"X": np.zeros((1, 1, 3, 1), complex), "t": np.arange(3)}, ["states must be real numbers", "complex"]),
         ({"X": np.full((1, 1, 3, 1), "a"), "t": np.arange(3)}, ["states must be real numbers"]),
         ({"X": np.zeros((1, 1, 3, 1)), "t": np.array(["a", "b", "c"])}, ["times must be real numbers"]),
-        ({"X": np.zeros((1, 1, 3, 2)), "t": np.arange(3), "channels": ["u"]}, ["`channels` must name all 2"]),
-        ({"X": np.zeros((1, 1, 3, 1)), "t": np.arange(3), "parameters": "{"}, ["`parameters` must be one text"]),
-        ({"X": np.zeros((1, 1, 3, 1)), "t": np.arange(3), "attributes": "[]"}, ["`attributes` must be one text"]),
+        ({"X": np.zeros((1, 1, 3, 2)), "t": np.arange(3), "channels": ["u"]}, ["`channels` must have 2 names"]),
+        ({"X": np.zeros((1, 1, 3, 1)), "t": np.arange(3), "parameters": "{"}, ["`parameters` must be a string"]),
+        ({"X": np.zeros((1, 1, 3, 1)), "t": np.arange(3), "attributes": "[]"}, ["`attributes` must be a string"]),
         (
             {"X": np.zeros((1, 1, 3, 1)), "t": np.arange(3), "parameters": '{"rate": [1, 2]}'},
             ["parameter `rate` must have one number per environment"],

@@ -143,7 +143,7 @@ def test_select_refuses():
             numbered().select(choice)
     with pytest.raises(InputError, match="no trajectory number 7"):
         numbered().select(trajectories=7)
-    with pytest.raises(InputError, match="leaves no environment"):
+    with pytest.raises(InputError, match="got no environments"):
         numbered().select([])
     assert numbered().select(-1, -1).states.max() == 6
 

@@ -1,16 +1,18 @@
-"""Linear maps written out as matrices, to set against what the library computes without them."""
+"""Plain NumPy versions of what the library computes, and tools to compare with."""
+
+import itertools
+import re
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Jaxpr
 
 
 def redraw(create, *sizes, seed=0, scale=1.0):
-    """The module that `create()` would make, with normal parameters, biases too, from NumPy: nothing to compile.
+    """The module that `create()` would make, with normal parameters (biases too) from NumPy: nothing to compile.
 
-    `sizes` are leading axes to stack such modules along.
+    `sizes` are leading axes along which to stack such modules.
     """
     draw = np.random.default_rng(seed).normal
     return jax.tree.map(lambda a: jnp.asarray(scale * draw(size=(*sizes, *a.shape))), jax.eval_shape(create))
@@ -28,13 +30,44 @@ def _images(linear, basis):
 
 
 def ranks(function, *arguments):
-    """Number of axes of every array in the traced function."""
+    """The number of axes of every array in the program that is given to the compiler."""
+    program = jax.jit(function).lower(*arguments).as_text()
+    return {shape.count("x") for shape in re.findall(r"tensor<((?:\d+x)*)[a-z]", program)}
 
-    def walk(jaxpr):
-        for equation in jaxpr.eqns:
-            yield from (v.aval.ndim for v in equation.outvars if hasattr(v.aval, "ndim"))
-            for parameter in jax.tree.leaves(equation.params, is_leaf=lambda p: isinstance(p, ClosedJaxpr | Jaxpr)):
-                if isinstance(parameter, ClosedJaxpr | Jaxpr):
-                    yield from walk(getattr(parameter, "jaxpr", parameter))
 
-    return set(walk(jax.make_jaxpr(function)(*arguments).jaxpr))
+def inner(a, b):
+    """The inner product of two trees of arrays."""
+    return sum(np.vdot(x, y) for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True))
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def swish(activation, x):
+    return x * sigmoid(x * np.log1p(np.exp(np.asarray(activation.beta)))) / 1.1
+
+
+def convolve(x, kernel):
+    """Convolution on a periodic grid, tap by tap."""
+    x, kernel = np.asarray(x), np.asarray(kernel)
+    taps = kernel.shape[:-2]
+    y = np.zeros((*x.shape[:-1], kernel.shape[-1]))
+    for tap in itertools.product(*map(range, taps)):
+        shift = [k // 2 - t for t, k in zip(tap, taps, strict=True)]
+        y += np.roll(x, shift, axis=tuple(range(len(taps)))) @ kernel[tap]
+    return y
+
+
+def spectral(layer, x):
+    """A spectral convolution by NumPy's transform and a loop over frequencies."""
+    x, (real, imaginary) = np.asarray(x), np.asarray(layer.weight)
+    weight = real + 1j * imaginary
+    modes, axes = layer.modes, tuple(range(x.ndim - 1))
+    hat = np.fft.rfftn(x, axes=axes)
+    out = np.zeros((*hat.shape[:-1], weight.shape[-1]), complex)
+    rows = [()] if x.ndim == 2 else [(k,) for k in [*range(modes), *range(-modes, 0)]]
+    for i, row in enumerate(rows):
+        for column in range(modes):
+            out[(*row, column)] = hat[(*row, column)] @ weight[i * modes + column]
+    return np.fft.irfftn(out, s=x.shape[:-1], axes=axes)

@@ -82,7 +82,7 @@ def test_progress_counts_trajectories_up_to_the_total():
     [
         ({"trajectories": 0}, "`trajectories` must be at least 1, got 0"),
         ({"trajectories": -3}, "got -3"),
-        ({"environments": 11}, "from 1 to 10, got 11"),
+        ({"environments": 11}, "between 1 and 10, got 11"),
         ({"split": "validation"}, "train, test, novel"),
     ],
 )
@@ -146,7 +146,7 @@ def test_an_environment_may_have_no_parameters():
 
 def test_a_system_is_checked_when_it_is_made():
     with pytest.raises(
-        InputError, match="`b` of system `decay` must have the parameters of the first one, rate; got r"
+        InputError, match="`b` of system `decay` must have the same parameters as the first one, rate; got r"
     ):
         a_system(environments={"a": {"rate": 1.0}, "b": {"r": 1.0}})
     with pytest.raises(InputError, match="`times` of system `decay`"):

@@ -107,7 +107,7 @@ def test_smallest_error_agrees_with_prop_5(m):
         (lambda: error_bound(m=1, n=1, r=-1, r_shared=1, **PROBLEM), "`r` must be zero or a positive number"),
         (
             lambda: smallest_error(*[Networks(R=1, L=9, W=10**6, D=4, c=1)] * 2, m=1, n=10),
-            "`n` = 10 samples say nothing",
+            "`n` = 10 samples are too few for any bound",
         ),
     ],
 )

@@ -71,7 +71,7 @@ def test_relative_distance_to_nothing():
 
 
 def test_bad_input():
-    with pytest.raises(InputError, match="must be finite, of shape"):
+    with pytest.raises(InputError, match="must be finite and of shape"):
         minimal_decomposition(np.zeros((2, 3, 4)))
     with pytest.raises(InputError, match="unknown norm `nuclaer`: did you mean `nuclear`"):
         minimal_decomposition(MATRICES, "nuclaer")

@@ -37,7 +37,7 @@ def test_of_a_linear_model(data):
     assert found.c == pytest.approx((5 * np.sqrt(found.r) + 5 * np.sqrt(found.r_shared) + 5) ** 2, rel=1e-3)
     assert found.R <= 5 * found.L <= 5 * np.sqrt(found.r)
     assert found.error() > 0
-    assert "guarantees nothing here" in found.looseness()
+    assert "so it guarantees nothing: only its trend" in found.looseness()
 
 
 def test_of_networks(data):
@@ -49,7 +49,7 @@ def test_of_networks(data):
 
 
 def test_only_of_a_decomposition(data):
-    with pytest.raises(lx.InputError, match="the theory is about f \\+ g_e, got a model of OneForAll"):
+    with pytest.raises(lx.InputError, match="the theory needs a model f \\+ g_e, got one of OneForAll"):
         measure(untrained(lx.OneForAll(net=lx.Linear), data), data)
 
 

@@ -1,4 +1,4 @@
-"""Data: the container, its files, its splits."""
+"""Trajectory data: the container, and the files it is loaded from and saved to."""
 
 from .files import load as load
 from .files import save as save

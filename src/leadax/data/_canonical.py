@@ -1,6 +1,6 @@
-"""The one form that all trajectories take: padded at the end with NaN, float64, read-only, checked.
+"""Convert trajectories to one canonical form: float64, padded at the end with NaN, read-only, and checked.
 
-Data that mean the same get the same arrays here, whatever file they came from, so their fingerprints agree.
+The same data give the same arrays, whatever file they came from, and so the same fingerprint.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,34 +15,40 @@ AXES = "(environment, trajectory, time, …, channel)"
 
 
 def dense(times: Any, states: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Arrays as they are, or nested lists `[environment][trajectory]` padded with NaN; one time axis is spread."""
+    """Full arrays of times and states, from arrays or from nested lists `[environment][trajectory]`.
+
+    Nested lists are padded with NaN. Times of shape `(time,)` are broadcast to all trajectories.
+    """
     if not isinstance(states, np.ndarray) and _is_nested(states):
         if not (_is_nested(times) and [len(t) for t in times] == [len(x) for x in states]):
-            raise InputError("`times` must be nested like `states`: one list of times per environment and trajectory")
+            raise InputError(
+                "`times` must be nested in the same way as `states`: `times[environment][trajectory]` holds the times "
+                "of one trajectory"
+            )
         return _pad_nested(times, states)
-    states, times = _numbers("states", states), _numbers("times", times)
+    states, times = _float_array("states", states), _float_array("times", times)
     if states.ndim < 4:
         raise InputError(
             f"`states` must have the axes {AXES}, got shape {states.shape}: "
-            "add the missing axes, for instance `states[..., None]` for a single channel"
+            "add the missing axes, for example with `states[..., None]` for a single channel"
         )
     if times.ndim == 1 and len(times) == states.shape[2]:
         times = np.broadcast_to(times, states.shape[:3])
     if times.shape != states.shape[:3]:
         raise InputError(
-            f"`times` and `states` differ in length: `times` has shape {times.shape}, expected "
-            f"{states.shape[2:3]} or {states.shape[:3]} to match `states` {states.shape}"
+            f"`times` and `states` differ in length: `times` has shape {times.shape}, expected {states.shape[2:3]} or "
+            f"{states.shape[:3]} to match `states` of shape {states.shape}"
         )
     return times, states
 
 
 def pack(times: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Move real trajectories first in each environment, cut padding that nobody needs, make NaN the only padding."""
+    """Move empty trajectories to the end of their environment, remove unused padding, and pad with NaN only."""
     times, states = dense(times, states)
     if states.size == 0:
-        raise InputError(f"`states` is empty: shape {states.shape}; every axis of {AXES} needs at least one entry")
+        raise InputError(f"`states` is empty (shape {states.shape}): each axis of {AXES} needs at least one entry")
     _check_finite(states)
-    seen = _seen(states)
+    seen = _observed_points(states)
     real = np.asarray(seen.any(axis=2))
     times = np.where(real[:, :, None], times, np.nan)
     order = np.argsort(~real, axis=1, kind="stable")
@@ -50,86 +56,89 @@ def pack(times: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]
         times = np.take_along_axis(times, order[:, :, None], axis=1)
         states = np.take_along_axis(states, order.reshape(order.shape + (1,) * (states.ndim - 2)), axis=1)
     width = max(int(real.sum(axis=1).max()), 1)
-    # A state without a time counts as a point too, so that `check` sees it instead of it being cut off unnoticed.
+    # A state without a time counts as used, so that `check` reports it. Otherwise it would be removed silently.
     used = (~np.isnan(times)).any(axis=(0, 1)) | seen.any(axis=(0, 1))
     length = max(int((used * np.arange(1, times.shape[2] + 1)).max()), 1)
-    return _frozen(times[:, :width, :length]), _frozen(states[:, :width, :length])
+    return _read_only(times[:, :width, :length]), _read_only(states[:, :width, :length])
 
 
 def check(times: np.ndarray, states: np.ndarray, environments: Sequence[str]) -> None:
-    """Raise `InputError` unless the packed arrays are trajectories that one can learn from."""
+    """Raise `InputError` unless the packed arrays are valid trajectories."""
     if np.isnan(states).all():
-        raise InputError("`states` holds no observed value: all of it is NaN")
+        raise InputError("`states` has no observed value: all values are NaN")
     present = ~np.isnan(times)
     for e in np.flatnonzero(~present.any(axis=(1, 2))):
-        raise InputError(f"environment `{environments[int(e)]}` has no trajectory with an observed value: leave it out")
+        raise InputError(f"environment `{environments[int(e)]}` has no trajectory with an observed value: remove it")
     _check_times(times, present, environments)
-    seen = _seen(states)
+    seen = _observed_points(states)
     stray = seen & ~present
     for e, i, k in np.argwhere(stray)[:1]:
         raise InputError(f"{_where(environments, e, i)}: point {k} has a state but no time")
     too_short = present.any(axis=2) & (seen.sum(axis=2) < 2)
     for e, i in np.argwhere(too_short)[:1]:
         raise InputError(
-            f"{_where(environments, e, i)} has {seen[e, i].sum()} observed point: at least 2 are needed, leave it out"
+            f"{_where(environments, e, i)} has {seen[e, i].sum()} observed point: at least 2 are needed, remove it"
         )
 
 
-def names(what: str, given: Sequence[str], count: int) -> tuple[str, ...]:
-    """Names as text, one for each and no two alike."""
+def unique_names(what: str, given: Sequence[str], count: int) -> tuple[str, ...]:
+    """The given names as strings; there must be `count` of them, all different."""
     found = tuple(str(name) for name in given)
     if len(found) != count:
-        raise InputError(f"`{what}` must name all {count}, got {len(found)} names")
+        raise InputError(f"`{what}` must have {count} names, got {len(found)}")
     if len(set(found)) != count:
-        twice = next(name for name in found if found.count(name) > 1)
-        raise InputError(f"`{what}` must differ from each other, `{twice}` is there twice")
+        repeated = next(name for name in found if found.count(name) > 1)
+        raise InputError(f"`{what}` must be unique, but `{repeated}` occurs more than once")
     return found
 
 
-def parameters(given: Mapping[str, Any], count: int) -> Mapping[str, np.ndarray]:
-    """One number per environment and name, sorted by name, read-only."""
+def environment_parameters(given: Mapping[str, Any], count: int) -> Mapping[str, np.ndarray]:
+    """The parameters, sorted by name and read-only; each must have one number for each of `count` environments."""
     found = {}
     for name in sorted(given):
-        values = _numbers(f"parameters[{name!r}]", given[name])
+        values = _float_array(f"parameters[{name!r}]", given[name])
         if values.shape != (count,):
-            raise InputError(f"parameter `{name}` must have one number per environment ({count}), got {values.shape}")
-        found[str(name)] = _frozen(values)
+            raise InputError(
+                f"parameter `{name}` must have one number per environment ({count}), got shape {values.shape}"
+            )
+        found[str(name)] = _read_only(values)
     return MappingProxyType(found)
 
 
-def positions(
+def trajectory_positions(
     index: int | np.integer | slice | Sequence[int] | np.ndarray, count: SupportsIndex, environment: str
 ) -> Sequence[int]:
-    """The trajectories of one environment that an index means."""
+    """The positions of the trajectories that an index selects, in an environment that has `count` of them."""
     count = int(count)
     if isinstance(index, slice):
         return range(count)[index]
     chosen = [index] if isinstance(index, int | np.integer) else list(index)
     if any(isinstance(i, bool | np.bool_) for i in chosen):
-        raise InputError("trajectories are chosen by position, not by a mask: use `np.flatnonzero(mask)`")
+        raise InputError("trajectories are selected by position, not by a mask: use `np.flatnonzero(mask)`")
     for i in chosen:
         if not -count <= i < count:
-            raise InputError(f"no trajectory number {i} in environment `{environment}`: it has {count}, from 0")
+            raise InputError(f"no trajectory number {i} in environment `{environment}`: it has {count}, counted from 0")
     return [int(i) % count for i in chosen]
 
 
 def check_fractions(fractions: Sequence[float]) -> None:
-    """Raise `InputError` unless the shares are positive and add up to 1."""
+    """Raise `InputError` unless the fractions are positive and add up to 1."""
     if len(fractions) == 0 or min(fractions) <= 0 or abs(sum(fractions) - 1) > 1e-9:
         raise InputError(f"`fractions` must be positive and add up to 1, got {tuple(fractions)}")
 
 
-def apportion(order: np.ndarray, fractions: Sequence[float], environment: str) -> list[list[int]]:
-    """Cut a random order into parts; each gets its share to the nearest whole number, and at least one."""
+def divide(order: np.ndarray, fractions: Sequence[float], environment: str) -> list[list[int]]:
+    """Divide shuffled positions into parts of about these fractions, each with at least one."""
     check_fractions(fractions)
     if len(order) < len(fractions):
         raise InputError(
-            f"environment `{environment}` has {len(order)} trajectories: too few for {len(fractions)} parts; "
-            "split fewer ways, or along time with `split_times`"
+            f"environment `{environment}` has {len(order)} trajectories, too few for {len(fractions)} parts: "
+            "split into fewer parts, or along time with `split_times`"
         )
     sizes = np.maximum(1, np.floor(np.asarray(fractions) * len(order) + 1e-9).astype(int))
     while sizes.sum() != len(order):
-        # The part furthest from its share gives or takes one; ties go to the first part, the training data.
+        # Move one trajectory to or from the part that is furthest from its fraction. The first part, usually the
+        # training data, wins ties.
         gap = np.asarray(fractions) * len(order) - sizes
         movable = np.where((sizes > 1) | (sizes.sum() < len(order)), gap, np.inf)
         sizes[np.argmax(gap) if sizes.sum() < len(order) else np.argmin(movable)] += np.sign(len(order) - sizes.sum())
@@ -142,7 +151,7 @@ def _check_finite(states: np.ndarray) -> None:
         e, i, k = np.argwhere(infinite)[0][:3]
         raise InputError(
             f"`states` has an infinite value in environment number {e}, trajectory {i}, point {k}: "
-            "mark missing values with NaN"
+            "use NaN for missing values"
         )
 
 
@@ -151,15 +160,15 @@ def _check_times(times: np.ndarray, present: np.ndarray, environments: Sequence[
         e, i, _ = np.argwhere(np.isinf(times))[0]
         raise InputError(f"{_where(environments, e, i)} has an infinite time")
     for e, i, k in np.argwhere(present[..., 1:] & ~present[..., :-1])[:1]:
-        raise InputError(f"{_where(environments, e, i)} has a missing time before point {k + 1}: every point needs one")
+        raise InputError(f"{_where(environments, e, i)} has no time before point {k + 1}: every point needs one")
     for e, i, k in np.argwhere(present[..., 1:] & ~(times[..., 1:] > times[..., :-1]))[:1]:
         a, b = times[e, i, k : k + 2]
         raise InputError(f"times must increase: {_where(environments, e, i)} has {b:g} after {a:g} (point {k + 1})")
 
 
-def _seen(states: np.ndarray) -> np.ndarray:
+def _observed_points(states: np.ndarray) -> np.ndarray:
     missing = np.isnan(states)
-    if not missing.any():  # a reduction over a few channels takes ten times as long
+    if not missing.any():  # ten times faster than the reduction below, which runs over short axes
         return np.ones(states.shape[:3], bool)
     return np.asarray(~missing.all(axis=tuple(range(3, states.ndim))))
 
@@ -173,15 +182,15 @@ def _is_nested(value: Any) -> bool:
 
 
 def _pad_nested(times: Any, states: Any) -> tuple[np.ndarray, np.ndarray]:
-    flat = [(e, i, _numbers("times", t), _numbers("states", x)) for e, i, t, x in _pairs(times, states)]
+    flat = [(e, i, _float_array("times", t), _float_array("states", x)) for e, i, t, x in _pairs(times, states)]
     if not flat:
-        raise InputError("`states` holds no trajectory")
+        raise InputError("`states` has no trajectories")
     shape = flat[0][3].shape[1:]
     for e, i, t, x in flat:
         if t.ndim != 1 or x.ndim < 2 or x.shape[1:] != shape or len(t) != len(x):
             raise InputError(
                 f"trajectory {i} of environment number {e}: `times` has shape {t.shape} and `states` {x.shape}, "
-                f"expected (time,) and (time, {', '.join(map(str, shape))}) of one length"
+                f"expected (time,) and (time, {', '.join(map(str, shape))}) with the same number of times"
             )
     size = (len(states), max(len(row) for row in states), max(len(t) for _, _, t, _ in flat))
     dense_times, dense_states = np.full(size, np.nan), np.full(size + shape, np.nan)
@@ -196,16 +205,16 @@ def _pairs(times: Any, states: Any):
             yield e, i, t, x
 
 
-def _numbers(what: str, value: Any) -> np.ndarray:
+def _float_array(what: str, value: Any) -> np.ndarray:
     try:
         return np.asarray(value, np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"`{what}` must hold numbers in a regular array: {error}") from error
+        raise InputError(f"`{what}` must be a regular array of numbers: {error}") from error
 
 
-def _frozen(array: np.ndarray) -> np.ndarray:
+def _read_only(array: np.ndarray) -> np.ndarray:
     array = np.array(array, np.float64, order="C")
-    # NaNs can differ in their bits; the fingerprint must not.
+    # NaN has many bit patterns; use one of them, so that fingerprints agree.
     array[np.isnan(array)] = np.nan
     array.setflags(write=False)
     return array

@@ -1,4 +1,4 @@
-"""What a file holds, before anybody has checked that it makes sense: the common ground of all formats."""
+"""The contents of a file of any format, before they are checked."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ from .trajectories import Trajectories
 
 
 class DamageError(InputError):
-    """A file that Leadax wrote is no longer what it was."""
+    """A file written by Leadax has changed since."""
 
 
 @dataclass(frozen=True)
 class Contents:
-    """The arrays and names of a file as they were found; `None` where the file does not say."""
+    """The arrays and names in a file, not yet checked; `None` if the file does not have them."""
 
     times: np.ndarray
     states: np.ndarray
@@ -29,15 +29,15 @@ class Contents:
     fingerprint: str | None = None
 
     def trajectories(self) -> Trajectories:
-        """Check everything, last of all the fingerprint if the file has one."""
+        """Check the contents, and compare them with the fingerprint if the file has one."""
         try:
             data = self._build()
         except InputError as error:
             raise error if self.fingerprint is None else DamageError(str(error)) from error
         if self.fingerprint not in (None, data.fingerprint):
             raise DamageError(
-                "its contents do not match the fingerprint in it; restore it from a copy, or, "
-                "if you changed it on purpose, remove the fingerprint"
+                "its contents do not match the fingerprint in it; restore it from a backup, or "
+                "remove the fingerprint if you changed the file on purpose"
             )
         return data
 
@@ -48,30 +48,30 @@ class Contents:
             states,
             environments=self.environments,
             channels=self.channels,
-            parameters=_canonical.parameters(self.parameters, len(states)),
+            parameters=_canonical.environment_parameters(self.parameters, len(states)),
             attributes=self.attributes,
         )
 
 
 def seconds(times: np.ndarray) -> np.ndarray:
-    """Times as numbers: durations in seconds; dates in seconds since the first date of the file."""
+    """Times as numbers: durations in seconds, dates in seconds since the first date in the file."""
     times = np.asarray(times)
     if times.dtype.kind == "M":
-        times = times - np.fmin.reduce(times, axis=None)  # `fmin` passes over dates that are missing
+        times = times - np.fmin.reduce(times, axis=None)  # `fmin` ignores missing dates
     if times.dtype.kind == "m":
         return np.where(np.isnat(times), np.nan, times / np.timedelta64(1, "s"))
     return _real("times", times)
 
 
 def shared_times(data: Trajectories) -> np.ndarray:
-    """The times as `(time,)` if all trajectories have the same, to the bit, else as `(env, traj, time)`."""
+    """The times, of shape `(time,)` if they are bitwise equal in all trajectories, else `(env, traj, time)`."""
     bits = data.times.view(np.int64)
     alike = not np.isnan(data.times).any() and (bits == bits[:1, :1]).all()
     return data.times[0, 0] if alike else data.times
 
 
 def check_names(data: Trajectories) -> None:
-    """Raise `InputError` for names that some file format could not give back as they are."""
+    """Raise `InputError` for names that some file format would not preserve."""
     for what, names in (
         ("environment", data.environments),
         ("channel", data.channels),
@@ -80,11 +80,11 @@ def check_names(data: Trajectories) -> None:
     ):
         for name in names:
             if not name or any(category(letter) in ("Cc", "Cs") for letter in name):
-                raise InputError(f"the {what} name {name!r} cannot be stored: use text without control characters")
+                raise InputError(f"the {what} name {name!r} cannot be stored: it is empty or has control characters")
     for name, text in data.attributes.items():
-        # NUL ends a string for HDF5, and NumPy cuts it off; half surrogates have no UTF-8.
+        # NUL ends a string in HDF5, and NumPy strips it. Lone surrogates cannot be encoded in UTF-8.
         if any(letter == "\0" or category(letter) == "Cs" for letter in text):
-            raise InputError(f"the attribute `{name}` cannot be stored: it has a NUL or half a surrogate pair")
+            raise InputError(f"the attribute `{name}` cannot be stored: it has a NUL or a lone surrogate")
 
 
 def _real(what: str, values: np.ndarray) -> np.ndarray:

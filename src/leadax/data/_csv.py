@@ -1,4 +1,4 @@
-"""CSV tables in long form, through pyarrow: its parser is exact to the bit, and uses all cores."""
+"""CSV tables in long form, read and written by pyarrow. Its parser is multi-threaded and reads floats exactly."""
 
 import csv
 import re
@@ -14,17 +14,17 @@ from .trajectories import Trajectories
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_MARK = b"# leadax {"
+_PREFIX = b"# leadax {"
 _SMALL = 1 << 20
 _BOM = b"\xef\xbb\xbf"
-_BEFORE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s*#[^\n]*\n)*\s*")
+_PREAMBLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s*#[^\n]*\n)*\s*")
 
 
 def read(path: Path) -> Contents:
-    """Read a table of anyone's making; lines before it that start with `#` are comments."""
+    """Read a table, whoever wrote it. Lines at the top that start with `#` are comments."""
     raw = path.read_bytes()
     header = _read_header(raw)
-    line, rows = _cut(raw)
+    line, rows = _split_column_names(raw)
     columns = next(csv.reader([line.decode()]), [])
     if header is None:
         columns = [name.strip() for name in columns]
@@ -36,7 +36,7 @@ def read(path: Path) -> Contents:
 
 
 def write(data: Trajectories, path: Path) -> None:
-    """Write a first line with parameters, attributes and fingerprint, then the table; floats in their shortest form."""
+    """Write a line with parameters, attributes and fingerprint, then the table. Floats are exact."""
     import pyarrow.csv as pc
 
     table = to_table(data)
@@ -47,18 +47,18 @@ def write(data: Trajectories, path: Path) -> None:
 
 def _read_header(raw: bytes) -> _header.Header | None:
     first = raw[: raw.find(b"\n") + 1 or len(raw)].removeprefix(_BOM)
-    if first.startswith(_MARK):
+    if first.startswith(_PREFIX):
         return _header.parse(first.removeprefix(b"# leadax "))
-    # With the mark at the start gone, the line would pass for a comment; the one inside of it gives it away.
+    # If the prefix is damaged, the line looks like a comment. The mark inside it shows that it is not.
     if _header.MARK.encode() in first:
-        raise DamageError("its first line has lost the mark `# leadax`")
+        raise DamageError("its first line no longer starts with `# leadax`")
     return None
 
 
-def _cut(raw: bytes) -> tuple[bytes, memoryview]:
-    """The line with the columns' names, and the rows. Among these `#` is a character: a site may be called #1."""
-    before = _BEFORE.match(raw)
-    start = before.end() if before else 0
+def _split_column_names(raw: bytes) -> tuple[bytes, memoryview]:
+    """The line with the column names, and the rows. In rows, `#` is an ordinary character: a site may be called #1."""
+    preamble = _PREAMBLE.match(raw)
+    start = preamble.end() if preamble else 0
     end = raw.find(b"\n", start) + 1 or len(raw)
     return raw[start:end], memoryview(raw)[end:]
 
@@ -71,13 +71,13 @@ def _parse(rows: memoryview, columns: list[str], raw: bytes) -> "pa.Table":
         raise InputError("it has no rows")
     text, number = pa.dictionary(pa.int32(), pa.string()), pa.float64()
     types = {name: text if name in KEYS[:2] else number for name in columns}
-    # Many write a space after the comma, which pyarrow takes off numbers only.
+    # Some programs write a space after each comma. pyarrow strips it from numbers only.
     missing = pc.ConvertOptions().null_values
     missing += [" " + word for word in missing]
     try:
         return pc.read_csv(
             pa.BufferReader(pa.py_buffer(rows)),
-            # On a busy machine, threads cost a small file more than they gain.
+            # For small files, starting threads takes longer than it saves.
             read_options=pc.ReadOptions(column_names=columns, use_threads=len(rows) > _SMALL),
             convert_options=pc.ConvertOptions(column_types=types, null_values=missing),
         )

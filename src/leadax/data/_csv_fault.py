@@ -1,4 +1,4 @@
-"""Find out which line of a CSV file is wrong, after the fast parser has refused it."""
+"""Find the line of a CSV file that the fast parser could not read, for the error message."""
 
 import csv
 import re
@@ -11,7 +11,7 @@ _MISSING = {"#N/A", "#NA", "N/A", "NA", "NULL", "n/a", "null"}
 
 
 def explain(raw: bytes, columns: list[str]) -> None:
-    """Raise `InputError` with the line, the column and the cell, if something is found."""
+    """Raise `InputError` with the line, the column and the cell at fault; return if none is found."""
     lines = raw.decode(errors="replace").split("\n")
     kept = [(number, line) for number, line in enumerate(lines, 1) if line.rstrip("\r") and not line.startswith("#")]
     for number, line in kept[1:]:

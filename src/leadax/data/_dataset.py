@@ -1,4 +1,4 @@
-"""Trajectories as an `xarray.Dataset`, the form that NetCDF and Zarr files share."""
+"""Trajectories as an `xarray.Dataset`, the common layout of NetCDF and Zarr files."""
 
 import re
 from collections.abc import Mapping
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
     import xarray as xr
 
 LEADING = ("environment", "trajectory", "time")
-# The attribute for parameters and attributes whose names are not plain: HDF5 and xarray give some a meaning ("a/b").
-ODD = "leadax"
-_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_TAKEN = re.compile(r"environment|trajectory|time|channel|state|x|y|z|s\d+|coordinates|CLASS|NAME|" + ODD)
+# The attribute that holds all parameters and attributes whose names HDF5 or xarray would interpret, such as "a/b".
+OTHER_NAMES = "leadax"
+_PLAIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_RESERVED = re.compile(r"environment|trajectory|time|channel|state|x|y|z|s\d+|coordinates|CLASS|NAME|" + OTHER_NAMES)
 _Value = TypeVar("_Value")
 
 
 def to_dataset(data: Trajectories) -> "xr.Dataset":
-    """The variable `state` with its coordinates; parameters are coordinates along `environment`."""
+    """A dataset with the variable `state`. Parameters are coordinates along `environment`."""
     import xarray as xr
 
     times = shared_times(data)
-    parameters, odd_parameters = _by_name(data.parameters)
-    attributes, odd_attributes = _by_name(data.attributes)
-    if odd_parameters or odd_attributes:
-        attributes[ODD] = _header.dump(odd_parameters, odd_attributes)
+    parameters, other_parameters = _partition(data.parameters)
+    attributes, other_attributes = _partition(data.attributes)
+    if other_parameters or other_attributes:
+        attributes[OTHER_NAMES] = _header.dump(other_parameters, other_attributes)
     coordinates = {
-        # Strings of variable length: those of fixed length have no specification in Zarr 3.
+        # Variable-length strings: Zarr 3 has no specification for fixed-length ones.
         "environment": ("environment", np.array(data.environments, object)),
         "time": (LEADING if times.ndim == 3 else "time", times),
         "channel": ("channel", np.array(data.channels, object)),
@@ -43,48 +43,49 @@ def to_dataset(data: Trajectories) -> "xr.Dataset":
 
 
 def from_dataset(dataset: "xr.Dataset", fingerprint: str | None) -> Contents:
-    """The contents of a dataset of anyone's making; dimensions may stand in any order."""
+    """The contents of a dataset, whoever wrote it. Its dimensions may be in any order."""
     state = _state(dataset)
     space = sorted((str(name) for name in state.dims if name not in (*LEADING, "channel")), key=_space_rank)
     attributes = dict(dataset.attrs)
-    odd = _header.parse(attributes.pop(ODD)) if ODD in attributes else _header.Header()
+    other = _header.parse(attributes.pop(OTHER_NAMES)) if OTHER_NAMES in attributes else _header.Header()
     return Contents(
         times=_times(dataset, state),
         states=state.transpose(*LEADING, *space, "channel").to_numpy(),
         environments=_labels(dataset, "environment"),
         channels=_labels(dataset, "channel"),
-        parameters={**_parameters(dataset), **odd.parameters},
-        attributes={**{str(name): str(value) for name, value in attributes.items()}, **odd.attributes},
+        parameters={**_parameters(dataset), **other.parameters},
+        attributes={**{str(name): str(value) for name, value in attributes.items()}, **other.attributes},
         fingerprint=fingerprint,
     )
 
 
 def space_names(count: int) -> tuple[str, ...]:
-    """`x` on a line, `y, x` on a plane, else `s0, s1, …`."""
+    """Names of the spatial dimensions: `x`, or `y, x`, or `s0, s1, s2, …`."""
     return ("y", "x")[2 - count :] if count <= 2 else tuple(f"s{i}" for i in range(count))
 
 
 def _space_rank(name: str) -> tuple[int, int]:
-    # Axes without a known name keep the order that they have in the file: sorting is stable.
+    # Sorting is stable: axes with other names keep their order.
     if name in ("z", "y", "x"):
         return 0, "zyx".index(name)
     return (1, int(name[1:])) if re.fullmatch(r"s\d+", name) else (2, 0)
 
 
-def _by_name(given: Mapping[str, _Value]) -> tuple[dict[str, _Value], dict[str, _Value]]:
-    plain = {name: bool(_PLAIN.fullmatch(name)) and not _TAKEN.fullmatch(name) for name in given}
+def _partition(given: Mapping[str, _Value]) -> tuple[dict[str, _Value], dict[str, _Value]]:
+    """The entries whose names can be used as they are, and the others."""
+    plain = {name: bool(_PLAIN_NAME.fullmatch(name)) and not _RESERVED.fullmatch(name) for name in given}
     return {k: v for k, v in given.items() if plain[k]}, {k: v for k, v in given.items() if not plain[k]}
 
 
 def _state(dataset: "xr.Dataset") -> "xr.DataArray":
     if "state" not in dataset.variables:
         found = ", ".join(f"`{name}`" for name in dataset.variables) or "none"
-        raise InputError(f"no variable `state` in it: it has {found}; rename the one that holds the states")
+        raise InputError(f"no variable `state`: it has {found}; rename the variable that holds the states")
     state = dataset["state"]
     for name in (*LEADING, "channel"):
         if name not in state.dims:
             raise InputError(
-                f"`state` has no dimension `{name}`, only {', '.join(map(str, state.dims)) or 'none'}: rename one, "
+                f"`state` has no dimension `{name}`, it has {', '.join(map(str, state.dims)) or 'none'}: rename one, "
                 f'or add it with `dataset["state"].expand_dims("{name}")`'
             )
     return state
@@ -92,10 +93,10 @@ def _state(dataset: "xr.Dataset") -> "xr.DataArray":
 
 def _times(dataset: "xr.Dataset", state: "xr.DataArray") -> np.ndarray:
     if "time" not in dataset.variables:
-        raise InputError("no variable `time` in it: give the times as a coordinate along `time`")
+        raise InputError("no variable `time`: add the times as a coordinate along `time`")
     times = dataset.variables["time"]
     if "time" not in times.dims or not set(times.dims) <= set(LEADING):
-        raise InputError(f"`time` must have the dimensions ({', '.join(LEADING)}) or just (time), it has {times.dims}")
+        raise InputError(f"`time` must have the dimensions ({', '.join(LEADING)}) or (time), it has {times.dims}")
     return times.set_dims({name: state.sizes[name] for name in LEADING}).transpose(*LEADING).to_numpy()
 
 

@@ -1,4 +1,4 @@
-"""Which format a file has, by the ending of its name, and whether its libraries are there."""
+"""File formats: the extension of a file sets its format, and each format needs its libraries."""
 
 import difflib
 import importlib
@@ -13,7 +13,7 @@ from ..errors import InputError
 
 @dataclass(frozen=True)
 class Format:
-    """A format: what it is called, who reads and writes it, and what it needs."""
+    """A file format: its name, the module that reads and writes it, and the libraries that it needs."""
 
     kind: str
     module: str
@@ -21,7 +21,7 @@ class Format:
     folder: bool = False
 
     def load(self) -> ModuleType:
-        """The module with `read(path)` and `write(data, path)`, imported when needed: its libraries take 0.9 s."""
+        """The module with `read(path)` and `write(data, path)`. Its libraries take 0.9 s to import, so it is lazy."""
         return importlib.import_module(f".{self.module}", __package__)
 
 
@@ -37,14 +37,14 @@ _RELATED |= {".pq": ".parquet", ".txt": ".csv", ".tsv": ".csv"}
 
 
 def format_of(path: str | os.PathLike[str]) -> Format:
-    """The format of a file of that name; `InputError` if there is none, or if a library is missing."""
-    ending = Path(path).suffix.lower()
-    if ending not in FORMATS:
-        near = _RELATED.get(ending) or next(iter(difflib.get_close_matches(ending, FORMATS, 1)), None)
-        what = f"the unknown ending `{ending}`" if ending else "no ending"
+    """The format of a file, by its extension. `InputError` if it is unknown, or if a library is missing."""
+    extension = Path(path).suffix.lower()
+    if extension not in FORMATS:
+        near = _RELATED.get(extension) or next(iter(difflib.get_close_matches(extension, FORMATS, 1)), None)
+        what = f"the unknown extension `{extension}`" if extension else "no extension"
         hint = f"; did you mean `{near}`?" if near else ""
         raise InputError(f"{path} has {what}: expected one of {', '.join(FORMATS)}{hint}")
-    for library in FORMATS[ending].libraries:
+    for library in FORMATS[extension].libraries:
         if importlib.util.find_spec(library) is None:
-            raise InputError(f"{path}: {ending} files need {library}: pip install 'leadax[data]'")
-    return FORMATS[ending]
+            raise InputError(f"{path}: {extension} files need {library}: pip install 'leadax[data]'")
+    return FORMATS[extension]

@@ -1,7 +1,7 @@
-"""One JSON text for what a format has no place of its own for.
+"""A JSON header for what a file format cannot store itself.
 
-A table (CSV, Parquet) has no place for parameters, attributes and the fingerprint; NetCDF and Zarr have none for names
-with characters that they forbid. Floats are written in their shortest exact form.
+Tables (CSV, Parquet) cannot store parameters, attributes and the fingerprint. NetCDF and Zarr cannot store names with
+characters that they forbid. Floats are written in the shortest form that is exact.
 """
 
 import json
@@ -15,14 +15,14 @@ from ..errors import InputError
 from ._contents import DamageError
 from .trajectories import Trajectories
 
-# The mark of our header: stands in the text itself, so that it is there twice together with the format's own mark.
+# Identifies a Leadax header even if the format's own mark next to it is damaged.
 MARK = '"leadax_format":'
 _KEYS = {"leadax_format", "fingerprint", "parameters", "attributes"}
 
 
 @dataclass(frozen=True)
 class Header:
-    """What the JSON text says."""
+    """The contents of the JSON header."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     attributes: Mapping[str, str] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class Header:
 
 
 def dump(parameters: Mapping[str, np.ndarray], attributes: Mapping[str, str], fingerprint: str | None = None) -> str:
-    """The JSON text, on one line and in ASCII."""
+    """The JSON header, on one line and in ASCII."""
     found: dict[str, Any] = {"leadax_format": 1}
     if fingerprint is not None:
         found["fingerprint"] = fingerprint
@@ -39,34 +39,34 @@ def dump(parameters: Mapping[str, np.ndarray], attributes: Mapping[str, str], fi
 
 
 def describe(data: Trajectories) -> str:
-    """The header of a table."""
+    """The JSON header of a table."""
     return dump(data.parameters, data.attributes, data.fingerprint)
 
 
 def parse(text: str | bytes) -> Header:
-    """Read the JSON text; a user may drop entries, but unknown ones are damaged ones."""
+    """Parse the JSON header. Users may remove entries; unknown entries mean that it is damaged."""
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise DamageError(f"its Leadax header is no JSON ({error})") from error
+        raise DamageError(f"its Leadax header is not valid JSON ({error})") from error
     if not isinstance(found, dict) or not {"leadax_format"} <= set(found) <= _KEYS:
         raise DamageError("its Leadax header has unknown entries")
     if found.pop("leadax_format") != 1:
-        raise InputError("its Leadax header is of another version: use a newer Leadax")
+        raise InputError("its Leadax header has another version: update Leadax")
     _check(**found)
     return Header(**found)
 
 
 def _check(parameters: Any = {}, attributes: Any = {}, fingerprint: Any = None) -> None:  # noqa: B006 (never changed)
-    right = (
+    valid = (
         isinstance(fingerprint, str | None)
         and isinstance(attributes, dict)
         and all(isinstance(text, str) for text in attributes.values())
         and isinstance(parameters, dict)
         and all(_are_numbers(values) for values in parameters.values())
     )
-    if not right:
-        raise DamageError("its Leadax header must map names to lists of numbers (parameters) and to text (attributes)")
+    if not valid:
+        raise DamageError("its Leadax header must map parameters to lists of numbers and attributes to text")
 
 
 def _are_numbers(values: Any) -> bool:

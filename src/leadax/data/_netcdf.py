@@ -1,4 +1,4 @@
-"""NetCDF-4 files, through xarray and h5netcdf."""
+"""NetCDF-4 files, read and written by xarray and h5netcdf."""
 
 import warnings
 from pathlib import Path
@@ -10,16 +10,16 @@ from ._contents import Contents
 from ._dataset import from_dataset, to_dataset
 from .trajectories import Trajectories
 
-_MAGIC = {b"\x89HDF": "h5netcdf", b"CDF\1": "scipy", b"CDF\2": "scipy"}
+_ENGINES = {b"\x89HDF": "h5netcdf", b"CDF\1": "scipy", b"CDF\2": "scipy"}
 
 
 def read(path: Path) -> Contents:
-    """Read a file that Leadax, or anyone, wrote; the bytes of ours are checked first."""
+    """Read a file, whoever wrote it. If Leadax did, check its bytes first."""
     import xarray as xr
 
     fingerprint = _seal.check(path)
     engine: Any = _engine(path)
-    # Only what xarray itself stored as durations is one: a parameter in "days" stays a number.
+    # Decode durations only if xarray wrote them: a parameter in units of "days" stays a number.
     durations = xr.coders.CFTimedeltaCoder(decode_via_units=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -28,10 +28,10 @@ def read(path: Path) -> Contents:
 
 
 def write(data: Trajectories, path: Path) -> None:
-    """Write and seal. The seal notices more than `fletcher32` would, and reading is twice as fast without chunks.
+    """Write and seal. The seal detects more damage than `fletcher32`, and reading is twice as fast without chunks.
 
-    The file is made in memory: on a disk that fills up HDF5 can neither write nor close its file and takes the whole
-    process down with it, so it never gets to see the disk.
+    HDF5 writes to memory, not to the disk: if a disk fills up, it can neither write nor close the file, and it crashes
+    the process.
     """
     path.write_bytes(to_dataset(data).to_netcdf(engine="h5netcdf"))
     _seal.append(path, data.fingerprint)
@@ -40,6 +40,6 @@ def write(data: Trajectories, path: Path) -> None:
 def _engine(path: Path) -> str:
     with path.open("rb") as file:
         head = file.read(4)
-    if head not in _MAGIC:
-        raise InputError("it is not a NetCDF file: it starts with other bytes")
-    return _MAGIC[head]
+    if head not in _ENGINES:
+        raise InputError("it is not a NetCDF file: its first bytes are wrong")
+    return _ENGINES[head]

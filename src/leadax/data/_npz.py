@@ -1,4 +1,4 @@
-"""NumPy archives: `X`, `t`, and what they are called; never pickled."""
+"""NumPy archives with the states `X`, the times `t`, and their names. Pickled objects are never read."""
 
 import json
 import zipfile
@@ -13,28 +13,28 @@ from .trajectories import Trajectories
 
 
 def read(path: Path) -> Contents:
-    """Read an archive of anyone's making; only `X` and `t` must be there."""
+    """Read an archive, whoever wrote it. Only `X` and `t` are required."""
     fingerprint = _seal.check(path)
     if not zipfile.is_zipfile(path):
-        raise InputError("it is not a NumPy archive as `numpy.savez` writes them")
+        raise InputError("it is not a NumPy archive: write it with `numpy.savez`")
     with np.load(path, allow_pickle=False) as archive:
         for name in ("X", "t"):
             if name not in archive:
                 found = ", ".join(f"`{known}`" for known in archive.files) or "nothing"
-                raise InputError(f"no array `{name}` in it: it has {found}")
+                raise InputError(f"no array `{name}`: it has {found}")
         return Contents(
             times=_array(archive, "t"),
             states=_array(archive, "X"),
             environments=_names(archive, "environments"),
             channels=_names(archive, "channels"),
-            parameters=_mapping(archive, "parameters"),
-            attributes={str(k): str(v) for k, v in _mapping(archive, "attributes").items()},
+            parameters=_json_object(archive, "parameters"),
+            attributes={str(k): str(v) for k, v in _json_object(archive, "attributes").items()},
             fingerprint=fingerprint,
         )
 
 
 def write(data: Trajectories, path: Path) -> None:
-    """Write without compression (trajectories hardly compress), sealed in the comment of the archive."""
+    """Write without compression, since trajectories hardly compress. The seal is the comment of the archive."""
     parameters = {name: values.tolist() for name, values in data.parameters.items()}
     with path.open("wb") as file:
         np.savez(
@@ -60,8 +60,8 @@ def _array(archive: "np.lib.npyio.NpzFile", name: str) -> np.ndarray:
     except ValueError as error:
         if "allow_pickle" in str(error):
             raise InputError(
-                f"the array `{name}` holds pickled Python objects, which could run any code and are never read: "
-                "save plain numbers (for unequal lengths pad with NaN)"
+                f"the array `{name}` holds pickled Python objects, which are never read because they can run any code: "
+                "save plain numbers, and pad trajectories of unequal lengths with NaN"
             ) from error
         raise
 
@@ -72,7 +72,7 @@ def _names(archive: "np.lib.npyio.NpzFile", name: str) -> tuple[str, ...] | None
     return tuple(map(str, np.atleast_1d(_array(archive, name)).tolist()))
 
 
-def _mapping(archive: "np.lib.npyio.NpzFile", name: str) -> dict:
+def _json_object(archive: "np.lib.npyio.NpzFile", name: str) -> dict:
     if name not in archive:
         return {}
     try:
@@ -80,7 +80,7 @@ def _mapping(archive: "np.lib.npyio.NpzFile", name: str) -> dict:
     except (ValueError, TypeError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"`{name}` must be one text with a JSON object in it") from error
+        raise InputError(f"`{name}` must be a string that holds a JSON object") from error
     if not isinstance(found, dict):
-        raise InputError(f"`{name}` must be one text with a JSON object in it")
+        raise InputError(f"`{name}` must be a string that holds a JSON object")
     return found

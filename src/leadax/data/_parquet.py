@@ -1,4 +1,4 @@
-"""Parquet tables in long form, through pyarrow."""
+"""Parquet tables in long form, read and written by pyarrow."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,13 +20,13 @@ _SMALL = 1 << 20
 
 
 def read(path: Path) -> Contents:
-    """Read a table of anyone's making."""
+    """Read a table, whoever wrote it."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
         table, metadata = file.read(use_threads=path.stat().st_size > _SMALL), file.metadata.metadata or {}
     header = _read_header(path, metadata)
-    # pandas keeps the index of its tables in columns of such names.
+    # pandas stores the index of a table in columns with such names.
     names = [name for name in table.column_names if not name.startswith("__index_level_")]
     channels = channels_of(names)
     if table.num_rows == 0:
@@ -37,11 +37,11 @@ def read(path: Path) -> Contents:
 
 
 def write(data: Trajectories, path: Path) -> None:
-    """Write with a checksum on every page; times repeat, so they shrink by a dictionary, and states do not."""
+    """Write with a checksum on each page. Keys repeat, so a dictionary makes them smaller; states do not."""
     import pyarrow.parquet as pq
 
     table = to_table(data)
-    # Without `store_schema` what is read is what the table says, not a second schema in its metadata.
+    # No `store_schema`: readers would use that second schema instead of the table's own.
     options: Any = {"use_dictionary": list(KEYS), "write_page_checksum": True, "store_schema": False}
     with pq.ParquetWriter(path, table.schema, **options) as file:
         file.write_table(table)
@@ -51,9 +51,9 @@ def write(data: Trajectories, path: Path) -> None:
 def _read_header(path: Path, metadata: Mapping[bytes, bytes]) -> _header.Header:
     if _KEY in metadata:
         return _header.parse(metadata[_KEY])
-    # A flipped byte can hide all metadata from the library; the mark in the raw bytes gives it away.
+    # One flipped byte can hide all metadata from the library. The mark in the raw bytes shows that there was some.
     if _header.MARK.encode() in _footer(path):
-        raise DamageError("its Leadax header is lost")
+        raise DamageError("its Leadax header is missing")
     return _header.Header()
 
 
@@ -80,5 +80,5 @@ def _numbers(table: "pa.Table", name: str) -> np.ndarray:
     if name == "time" and values.dtype.kind in "mM":
         return values
     if values.dtype.kind not in "fiub":
-        raise InputError(f"the column `{name}` must hold numbers, it holds {table[name].type}")
+        raise InputError(f"the column `{name}` must hold numbers, but it has the type {table[name].type}")
     return values.astype(np.float64, copy=False)

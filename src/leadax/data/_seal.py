@@ -1,8 +1,8 @@
-"""A seal at the end of a file: the fingerprint of the contents, and a checksum of all bytes before it.
+"""A seal at the end of a file: the fingerprint of the contents, and a checksum of all bytes before the seal.
 
-HDF5 gives wrong numbers for some flipped bytes and hangs on others, so the bytes are checked before it sees them. The
-seal lies outside of what the libraries read (behind the end of HDF5, in the comment of a zip archive). So a flipped
-byte in the seal leaves the contents whole, and a program that writes the file anew, with other contents, drops it.
+HDF5 returns wrong numbers for some flipped bytes and hangs on others, so the bytes are checked before it reads them.
+Libraries do not read the seal: it is after the end of an HDF5 file, or in the comment of a zip archive. So damage to
+the seal leaves the contents intact, and programs that rewrite the file with other contents remove it.
 """
 
 import re
@@ -19,14 +19,14 @@ _BLOCK = 1 << 20
 
 
 def append(path: Path, fingerprint: str) -> None:
-    """Seal the file as it is now."""
+    """Append a seal to a file."""
     seal = MARK + f"{fingerprint} {checksum(path):08x}\n".encode()
     with path.open("ab") as file:
         file.write(seal)
 
 
 def check(path: Path) -> str | None:
-    """The fingerprint in the seal, once the bytes have been checked; `None` for a file without a seal."""
+    """Check the bytes of a file and return the fingerprint in its seal; `None` if it has no seal."""
     with path.open("rb") as file:
         size = file.seek(0, 2) - SIZE
         if size < 0:
@@ -37,12 +37,12 @@ def check(path: Path) -> str | None:
         if not marked and digits is None:
             return None
         if not marked or digits is None or int(digits[2], 16) != _checksum(file, size):
-            raise DamageError("its bytes are not those that were written; restore it from a copy")
+            raise DamageError("its bytes have changed since it was written; restore it from a backup")
         return digits[1].decode()
 
 
 def checksum(path: Path) -> int:
-    """CRC-32 of a file: notices every change within four neighbouring bytes, and reads 80 MB in 0.07 s."""
+    """CRC-32 of a file. It detects any change within four consecutive bytes, and takes 0.07 s for 80 MB."""
     with path.open("rb") as file:
         return _checksum(file, path.stat().st_size)
 

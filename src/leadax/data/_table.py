@@ -1,4 +1,4 @@
-"""The long form of trajectories, one row per point: columns `environment`, `trajectory`, `time`, then the channels."""
+"""Trajectories in long form: one row per point, with columns `environment`, `trajectory`, `time` and the channels."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ KEYS = ("environment", "trajectory", "time")
 
 
 def to_table(data: Trajectories) -> "pa.Table":
-    """One row per point that has a time; missing values are empty."""
+    """A table with one row per point. Missing values are null."""
     import pyarrow as pa
 
     check(data)
@@ -29,37 +29,37 @@ def to_table(data: Trajectories) -> "pa.Table":
         "time": pa.array(data.times[present]),
     }
     values = data.states[present]
-    # `from_pandas` is pyarrow's name for "NaN means missing".
+    # `from_pandas` turns NaN into null.
     columns |= {name: pa.array(values[:, c], from_pandas=True) for c, name in enumerate(data.channels)}
     return pa.table(columns)
 
 
 def check(data: Trajectories) -> None:
-    """Raise `InputError` for what rows and columns cannot say."""
+    """Raise `InputError` if the data do not fit into a table."""
     if data.space:
         grid = " × ".join(map(str, data.space))
         raise InputError(f"states on a grid ({grid}) do not fit into a table: save as .nc, .zarr or .npz")
     for name in data.channels:
         if name in KEYS:
             raise InputError(
-                f"a channel cannot be called `{name}` in a table: rename it, or save as .nc, .zarr or .npz"
+                f"a channel cannot be called `{name}` in a table: rename the channel, or save as .nc, .zarr or .npz"
             )
 
 
 def channels_of(columns: Sequence[str]) -> list[str]:
-    """The columns that are channels, once it is sure that the others are there."""
+    """The columns that are channels. `InputError` unless all key columns are there, and all names are valid."""
     found = ", ".join(f"`{name}`" for name in columns) or "none"
     for name in KEYS:
         if name not in columns:
-            raise InputError(f"no column `{name}` in it: it has {found}")
+            raise InputError(f"no column `{name}`: it has {found}")
     for name in columns:
         if list(columns).count(name) > 1:
             raise InputError(f"two columns are called `{name}`")
         if not name:
-            raise InputError("a column has no name: name it or leave it out (pandas: `to_csv(..., index=False)`)")
+            raise InputError("a column has no name: name or remove it (in pandas: `to_csv(..., index=False)`)")
     channels = [name for name in columns if name not in KEYS]
     if not channels:
-        raise InputError(f"no column with states in it: it has only {found}")
+        raise InputError(f"no column with states: it has only {found}")
     return channels
 
 
@@ -70,7 +70,7 @@ def contents(
     values: Mapping[str, np.ndarray],
     header: Header,
 ) -> Contents:
-    """What a table holds: its rows, and what its header says of them."""
+    """The contents of a table: its rows and its header."""
     dense_times, states = assemble(environment, trajectory, times, list(values.values()))
     return Contents(
         times=dense_times,
@@ -86,19 +86,19 @@ def contents(
 def assemble(
     environment: "pa.DictionaryArray", trajectory: "pa.DictionaryArray", times: np.ndarray, values: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows in any order as padded arrays; environments and trajectories in the order of their first row."""
+    """Padded arrays from rows in any order. Environments and trajectories are ordered by their first row."""
     names, labels = environment.dictionary.to_pylist(), trajectory.dictionary.to_pylist()
     e, i = environment.indices.to_numpy(), trajectory.indices.to_numpy()
     _check_keys(names, e, labels, i, times)
     slot, shape = _slots(e, i, len(names), len(labels))
-    order = _order(slot, times)
+    order = _sorting_order(slot, times)
     if order is not None:
         slot, times, values = slot[order], times[order], [column[order] for column in values]
         e, i = e[order], i[order]
     for row in np.flatnonzero((slot[1:] == slot[:-1]) & (times[1:] == times[:-1]))[:1]:
         where = f"environment `{names[e[row]]}`, trajectory `{labels[i[row]]}`, time {times[row]:.12g}"
-        raise InputError(f"two rows are for {where}: every point must be there once")
-    return _padded(slot, shape, times, values)
+        raise InputError(f"two rows have {where}: each point must occur once")
+    return _pad(slot, shape, times, values)
 
 
 def _check_keys(names: list, e: np.ndarray, labels: list, i: np.ndarray, times: np.ndarray) -> None:
@@ -110,10 +110,10 @@ def _check_keys(names: list, e: np.ndarray, labels: list, i: np.ndarray, times: 
 
 
 def _slots(e: np.ndarray, i: np.ndarray, environments: int, labels: int) -> tuple[np.ndarray, tuple[int, int]]:
-    """For each row the number of its trajectory, environment by environment, were all to have equally many."""
+    """The index of each row's trajectory in an array `(environment, trajectory)`, flattened, and its shape."""
     import pyarrow as pa
 
-    # Hashing keeps the order of first appearance, and is ten times faster than the sort in `np.unique`.
+    # Hashing keeps the order of first appearance and is ten times faster than the sort in `np.unique`.
     pairs = pa.array(e.astype(np.int64) * labels + i).dictionary_encode()
     owner = pairs.dictionary.to_numpy() // labels
     counts = np.bincount(owner, minlength=environments)
@@ -123,12 +123,12 @@ def _slots(e: np.ndarray, i: np.ndarray, environments: int, labels: int) -> tupl
     return (owner * width + rank)[pairs.indices.to_numpy()], (environments, width)
 
 
-def _order(slot: np.ndarray, times: np.ndarray) -> np.ndarray | None:
+def _sorting_order(slot: np.ndarray, times: np.ndarray) -> np.ndarray | None:
     in_order = (slot[1:] > slot[:-1]) | ((slot[1:] == slot[:-1]) & (times[1:] >= times[:-1]))
     return None if in_order.all() else np.lexsort((times, slot))
 
 
-def _padded(
+def _pad(
     slot: np.ndarray, shape: tuple[int, int], times: np.ndarray, values: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     lengths = np.bincount(slot, minlength=shape[0] * shape[1])

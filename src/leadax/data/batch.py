@@ -1,7 +1,7 @@
-"""From the container to what a program computes with: padded arrays without NaN, and masks."""
+"""From the container to what a program computes with: padded arrays in standard units without NaN, and masks."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -9,56 +9,69 @@ from jaxtyping import Array, Bool, DTypeLike, Float
 
 from ..errors import InputError
 from .trajectories import Trajectories
+from .units import Units
 
 
 class Batch(NamedTuple):
-    """Trajectories of all environments, ready to learn from. The first point of each is complete: a forecast's start.
+    """Trajectories of all environments, ready to learn from. Each starts at its first complete point.
 
-    - `times`: counted from each trajectory's start; a padded tail repeats the last time, so that nothing moves there;
-    - `states`: 0 where nothing was observed;
+    - `times`: standard time since each trajectory's start; a padded tail repeats the last time;
+    - `states`: in standard units, 0 where nothing was observed;
     - `observed`: which values count in an error;
-    - `complete`: at which points all of a state was observed: there a forecast can restart, and Ω can be asked;
-    - `slopes`: dx/dt estimated from the data, where derivatives are to be matched instead of states (`with_slopes`).
+    - `complete`: at which points the whole state was observed: there a forecast can restart and Ω can be evaluated;
+    - `steps`: the solver's steps along each trajectory, `leadax.rollout.Steps`;
+    - `slopes`: dx/dt estimated from the data, for matching derivatives instead of states (`with_slopes`).
     """
 
     times: Float[Array, "env traj time"]
     states: Float[Array, "env traj time *space channel"]
     observed: Bool[Array, "env traj time *space channel"]
     complete: Bool[Array, "env traj time"]
+    steps: Any = None
     slopes: Float[Array, "env traj time *space channel"] | None = None
 
 
-def to_batch(data: Trajectories, dtype: DTypeLike = jnp.float32) -> Batch:
-    """Arrays of a data set. Points before the first complete one of a trajectory are left out.
+def to_batch(
+    data: Trajectories,
+    units: Units,
+    dtype: DTypeLike = jnp.float32,
+    steps: Callable[[np.ndarray], Any] = lambda times: None,
+) -> Batch:
+    """The arrays of a data set in standard units. Points before a trajectory's first complete one are left out.
+
+    **Arguments**
+
+    - `steps`: from the standard times `(env, traj, time)` in float64 to the solver's steps.
 
     >>> import numpy as np
     >>> data = Trajectories.from_arrays(range(3), np.array([[[[np.nan], [1.0], [2.0]]]]))
-    >>> to_batch(data).states[0, 0, :, 0].tolist()
+    >>> to_batch(data, Units.ones(1)).states[0, 0, :, 0].tolist()
     [1.0, 2.0, 0.0]
     """
     observed = data.observed
     complete = np.asarray(observed.all(axis=tuple(range(3, observed.ndim))))
     start = _start(data, complete)
-    # Shifting each trajectory to its first complete point; what wraps around is cut off by `present`.
+    # Each trajectory is shifted to its first complete point; what wraps around is cut off by `present`.
     index = (np.arange(data.times.shape[2]) + start[..., None]) % data.times.shape[2]
     shift = lambda array: np.take_along_axis(array, index.reshape(index.shape + (1,) * (array.ndim - 3)), axis=2)
     present = np.arange(data.times.shape[2]) < (data.lengths - start)[..., None]
     times = shift(data.times)
     # Counting from each start in float64 keeps the digits of dates and clock times in float32.
-    times = np.maximum.accumulate(np.where(present, times - times[..., :1], 0.0), axis=2)
+    times = np.maximum.accumulate(np.where(present, times - times[..., :1], 0.0), axis=2) / units.time
     seen = shift(observed) & present.reshape(present.shape + (1,) * (observed.ndim - 3))
     return Batch(
         times=jnp.asarray(times, dtype),
-        states=jnp.asarray(np.where(seen, shift(data.states), 0.0), dtype),
+        states=jnp.asarray(np.where(seen, shift(units.standard(data.states)), 0.0), dtype),
         observed=jnp.asarray(seen),
         complete=jnp.asarray(shift(complete) & present),
+        steps=steps(times),
     )
 
 
 def with_slopes(batch: Batch, estimate: Callable[..., tuple[np.ndarray, np.ndarray]]) -> Batch:
     """The same data for matching derivatives: slopes at the points that are complete, and nothing else observed.
 
-    - `estimate`: `finite_differences` or `spline` of `leadax.derivatives`.
+    - `estimate`: `finite_differences` or `spline` of `leadax.data.derivatives`.
     """
     times, states, observed, complete = (np.asarray(a) for a in batch[:4])
     slopes, known = np.zeros_like(states), np.zeros_like(observed)

@@ -1,4 +1,4 @@
-"""Load and save trajectories; the ending of a file's name says its format."""
+"""Load and save trajectories. The extension of a file sets its format."""
 
 import difflib
 import os
@@ -14,21 +14,22 @@ PathLike = str | os.PathLike[str]
 
 
 def load(path: PathLike) -> Trajectories:
-    """Read trajectories from a file, written by [`save`][] or by anything else in one of these layouts.
+    """Load trajectories from a file that was written by [`save`][], or by any other program in one of these layouts.
 
-    - `.nc`, `.zarr`, as in xarray: a variable `state` with the dimensions `environment`, `trajectory`, `time`, for
-      fields `y` and `x`, and `channel`, in any order; `time` along `time`, or one for each trajectory; the names of
-      environments and channels as coordinates; numbers along `environment` are its parameters.
+    - `.nc`, `.zarr` (xarray): a variable `state` with the dimensions `environment`, `trajectory`, `time`, `channel`
+      and, for fields, `y` and `x`, in any order. A variable `time` along `time`, or also along `trajectory` and
+      `environment`. Optionally, coordinates with the names of environments and channels. Numeric variables along
+      `environment` are parameters.
     - `.npz`: `X` of shape (environment, trajectory, time, …, channel) and `t` of shape (time,) or (environment,
-      trajectory, time); if you like, `environments` and `channels` (text), `parameters` and `attributes` (JSON).
-    - `.csv`, `.parquet`: one row per point, in any order, with the columns `environment`, `trajectory`, `time`, then
-      one for each channel; in CSV, lines above the table that start with `#` are comments.
+      trajectory, time). Optionally, `environments` and `channels` (text), `parameters` and `attributes` (JSON).
+    - `.csv`, `.parquet`: one row per point, in any order, with the columns `environment`, `trajectory`, `time`, and one
+      for each channel. In CSV, lines above the table that start with `#` are comments.
 
-    NaN, and in tables an empty cell, is a missing value. Where a format knows durations and dates (all but CSV and
-    NumPy), such times become seconds, dates since the first one in the file.
+    NaN and empty cells are missing values. Durations and dates (in all formats but CSV and NumPy) are converted to
+    seconds; dates count from the first date in the file.
 
-    Files that Leadax wrote carry a fingerprint of their contents. One that was damaged is refused with an `InputError`,
-    as is everything that cannot be trajectories; nothing in a file is ever executed.
+    Files written by Leadax contain a fingerprint of their contents. Damaged files, and files that do not hold
+    trajectories, raise an `InputError`. No code in a file is ever executed.
 
     >>> import numpy as np, tempfile
     >>> from leadax.data import Trajectories, load, save
@@ -46,20 +47,21 @@ def load(path: PathLike) -> Trajectories:
         raise InputError(f"{path} is damaged: {one_line(error)}") from error
     except InputError as error:
         raise InputError(f"{path}: {one_line(error)}") from error
-    except Exception as error:  # the libraries raise all sorts of things when a file is broken
+    except Exception as error:  # libraries raise all kinds of errors for broken files
         raise InputError(f"{path} cannot be read as a {form.kind} file: {one_line(error)}") from error
 
 
 def save(data: Trajectories, path: PathLike, *, overwrite: bool = False) -> None:
-    """Write trajectories to a file from which [`load`][] gives back the same, to the bit.
+    """Save trajectories to a file. [`load`][] returns exactly the same data, bit for bit.
 
-    The file appears whole or not at all: if writing fails, what was there before is untouched.
+    Saving is atomic: if it fails, a previous file at `path` is unchanged.
 
     **Arguments**
 
-    - `path`: its ending (`.nc`, `.zarr`, `.npz`, `.csv`, `.parquet`) says the format. Fields on a grid do not fit into
-      the tables `.csv` and `.parquet`.
-    - `overwrite`: whether a file of that name may be replaced.
+    - `data`: the trajectories.
+    - `path`: where to save. The extension (`.nc`, `.zarr`, `.npz`, `.csv`, `.parquet`) sets the format. Fields on a
+      grid cannot be saved as tables (`.csv`, `.parquet`).
+    - `overwrite`: whether an existing file may be replaced.
 
     >>> import numpy as np, tempfile
     >>> from leadax.data import Trajectories, save
@@ -83,12 +85,12 @@ def save(data: Trajectories, path: PathLike, *, overwrite: bool = False) -> None
             raise InputError(f"{path}: {one_line(error)}") from error
         except (LeadaxError, OSError):
             raise
-        except Exception as error:  # a full disk can be a RuntimeError to HDF5
+        except Exception as error:  # HDF5 may raise a RuntimeError for a full disk
             raise RunError(f"{path} could not be written: {one_line(error)}") from error
 
 
 def check_output(path: PathLike, *, overwrite: bool = False) -> None:
-    """Raise `InputError` unless [`save`][] could write to `path`: to be called before hours of work."""
+    """Raise `InputError` if [`save`][] could not write to `path`. Call this before a long computation."""
     form = format_of(path)
     _check_replaceable(path, form)
     check_destination(path, folder=form.folder, overwrite=overwrite)
@@ -96,28 +98,28 @@ def check_output(path: PathLike, *, overwrite: bool = False) -> None:
 
 def _check_source(file: Path, form: Format) -> None:
     if not file.exists():
-        raise InputError(f"{file} does not exist{_hint(file)}")
+        raise InputError(f"{file} does not exist{_suggestion(file)}")
     if file.is_dir() and not form.folder:
         raise InputError(f"{file} is a folder, expected a {form.kind} file")
     if not file.is_dir() and form.folder:
-        raise InputError(f"{file} is a file, expected a folder: that is what a {form.kind} store is")
+        raise InputError(f"{file} is a file, expected a {form.kind} store, which is a folder")
     if not form.folder and file.stat().st_size == 0:
-        raise InputError(f"{file} is empty: it has no bytes")
+        raise InputError(f"{file} is empty (0 bytes)")
 
 
-def _hint(file: Path) -> str:
+def _suggestion(file: Path) -> str:
     if not file.parent.is_dir():
         return f": there is no folder {file.parent}"
     names = [found.name for found in file.parent.iterdir()]
     left = [name for name in names if name.startswith(f".{file.name}.") and name.endswith(".old")]
     if left:
-        return f", but {left[0]}, which an interrupted save has left: rename it"
+        return f", but {left[0]} is left from an interrupted save: rename it"
     near = difflib.get_close_matches(file.name, names, 1)
     return f"; did you mean {near[0]}?" if near else ""
 
 
 def _check_replaceable(path: PathLike, form: Format) -> None:
-    # Overwriting removes a whole folder: never one that is something else and happens to be called .zarr.
+    # Overwriting deletes the folder, so make sure that it is a store and not just called .zarr.
     there = Path(path)
     if form.folder and there.is_dir() and any(there.iterdir()) and not form.load().is_store(there):
         raise InputError(f"{path} exists and is not a {form.kind} store: choose another name")

@@ -1,4 +1,4 @@
-"""`Trajectories`: one immutable container for data from any number of environments."""
+"""`Trajectories`: an immutable container for trajectories from any number of environments."""
 
 import hashlib
 import json
@@ -24,21 +24,22 @@ TrajectoryIndex = int | np.integer | slice | Sequence[int] | Int[np.ndarray, " k
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectories:
-    """Trajectories of the same kind of system from different environments.
+    """Trajectories of one kind of system in several environments.
 
-    Unequal numbers of trajectories, unequal lengths, irregular times and missing values are ordinary: the arrays are
-    padded with NaN, and NaN is the only mark of "not observed". Arrays are float64 and read-only.
+    Environments may have different numbers of trajectories, and trajectories may have different lengths, irregular
+    times and missing values. The arrays are padded with NaN, and NaN always means "not observed". They are float64 and
+    read-only.
 
     **Fields**
 
-    - `times`: `(env, traj, time)`, strictly increasing within a trajectory; NaN where there is no such point.
-    - `states`: `(env, traj, time, *space, channel)`; NaN where nothing was observed.
+    - `times`: `(env, traj, time)`, strictly increasing within each trajectory; NaN in the padding.
+    - `states`: `(env, traj, time, *space, channel)`; NaN where a value was not observed, and in the padding.
     - `environments`: the name of each environment.
     - `channels`: the name of each channel.
-    - `parameters`: for each named parameter of the environments, one number per environment; may be empty.
-    - `attributes`: where the data came from (`system`, `protocol`, …), text by name; may be empty.
+    - `parameters`: the known parameters of the environments, by name, with one number per environment; may be empty.
+    - `attributes`: text that describes the data, by name (`system`, `protocol`, …); may be empty.
 
-    Use [`Trajectories.from_arrays`][] to make one: it fills in names and takes nested lists of unequal length.
+    Use [`Trajectories.from_arrays`][] to create one: it has default names and accepts nested lists of unequal lengths.
 
     >>> import numpy as np
     >>> t = np.linspace(0, 1, 5)
@@ -62,9 +63,9 @@ class Trajectories:
         canonical = {
             "times": times,
             "states": states,
-            "environments": _canonical.names("environments", self.environments, len(self.states)),
-            "channels": _canonical.names("channels", self.channels, states.shape[-1]),
-            "parameters": _canonical.parameters(self.parameters, len(self.states)),
+            "environments": _canonical.unique_names("environments", self.environments, len(self.states)),
+            "channels": _canonical.unique_names("channels", self.channels, states.shape[-1]),
+            "parameters": _canonical.environment_parameters(self.parameters, len(self.states)),
             "attributes": MappingProxyType({str(k): str(v) for k, v in sorted(self.attributes.items())}),
         }
         for name, value in canonical.items():
@@ -82,13 +83,15 @@ class Trajectories:
         parameters: Mapping[str, ArrayLike] | None = None,
         attributes: Mapping[str, str] | None = None,
     ) -> "Trajectories":
-        """Make trajectories from arrays, or from nested lists `[environment][trajectory]` of unequal arrays.
+        """Create trajectories from arrays, or from nested lists `[environment][trajectory]` of arrays.
 
         **Arguments**
 
-        - `times`: `(time,)` if all trajectories share their times, else `(env, traj, time)` or nested lists.
+        - `times`: `(time,)` if all trajectories have the same times, otherwise `(env, traj, time)` or nested lists of
+            `(time,)`.
         - `states`: `(env, traj, time, *space, channel)` or nested lists of `(time, *space, channel)`.
-        - `environments`, `channels`: names; `e0, e1, …` and `x0, x1, …` by default.
+        - `environments`, `channels`: their names, by default `e0, e1, …` and `x0, x1, …`.
+        - `parameters`, `attributes`: as in the fields of `Trajectories`.
 
         >>> import numpy as np
         >>> short, long = np.zeros((3, 2)), np.ones((7, 2))
@@ -108,41 +111,41 @@ class Trajectories:
 
     @property
     def observed(self) -> Bool[np.ndarray, "env traj time *space channel"]:
-        """Which values were observed."""
+        """A mask of the values that were observed."""
         return ~np.isnan(self.states)
 
     @property
     def space(self) -> tuple[int, ...]:
-        """The grid of one state; empty for an ODE."""
+        """The shape of the spatial grid; `()` for an ODE."""
         return self.states.shape[3:-1]
 
     @property
     def state_shape(self) -> tuple[int, ...]:
-        """The shape `(*space, channel)` of one state."""
+        """The shape of one state, `(*space, channel)`."""
         return self.states.shape[3:]
 
     @cached_property
     def lengths(self) -> Int[np.ndarray, "env traj"]:
-        """How many points each trajectory has; 0 for a padded one."""
+        """The number of points in each trajectory; 0 for padding."""
         return np.sum(~np.isnan(self.times), axis=-1)
 
     @cached_property
     def counts(self) -> Int[np.ndarray, " env"]:
-        """How many trajectories each environment has."""
+        """The number of trajectories in each environment."""
         return np.sum(self.lengths > 0, axis=-1)
 
     def environment_index(self, environment: str | int | np.integer) -> int:
-        """The position of an environment given by name or by position."""
+        """The position of an environment that is given by its name or position."""
         if isinstance(environment, bool | np.bool_):
-            raise InputError("environments are chosen by name or position, not by a mask: use `np.flatnonzero(mask)`")
+            raise InputError("environments are selected by name or position, not by a mask: use `np.flatnonzero(mask)`")
         if isinstance(environment, str):
             if environment not in self.environments:
                 known = ", ".join(self.environments[:8]) + (", …" if len(self.environments) > 8 else "")
-                raise InputError(f"no environment `{environment}` in the data: it has {known}")
+                raise InputError(f"no environment `{environment}` in the data, which has {known}")
             return self.environments.index(environment)
         count = len(self.environments)
         if not -count <= environment < count:
-            raise InputError(f"no environment number {environment}: the data has {count}, counted from 0")
+            raise InputError(f"no environment number {environment}: there are {count}, counted from 0")
         return int(environment) % count
 
     def select(
@@ -150,7 +153,7 @@ class Trajectories:
         environments: EnvironmentIndex = slice(None),
         trajectories: TrajectoryIndex = slice(None),
     ) -> "Trajectories":
-        """Keep some environments (by name or position) and some trajectories (by position in each environment).
+        """Select environments by name or position, and trajectories by position within each environment.
 
         >>> import numpy as np
         >>> data = Trajectories.from_arrays(range(3), np.zeros((4, 5, 3, 1)))
@@ -164,19 +167,20 @@ class Trajectories:
         else:
             chosen = [self.environment_index(e) for e in environments]
         if len(chosen) == 0:
-            raise InputError("`select` leaves no environment: name at least one")
-        kept = [_canonical.positions(trajectories, self.counts[e], self.environments[e]) for e in chosen]
-        return self._rearranged(list(chosen), kept)
+            raise InputError("`select` got no environments: select at least one")
+        kept = [_canonical.trajectory_positions(trajectories, self.counts[e], self.environments[e]) for e in chosen]
+        return self._take(list(chosen), kept)
 
     def split(self, fractions: Sequence[float], *, key: Any) -> tuple["Trajectories", ...]:
-        """Divide the trajectories of each environment at random into parts, for training, validation and test.
+        """Split the trajectories of each environment at random, for example into training, validation and test data.
 
-        Every part keeps every environment. Where all environments have equally many trajectories, the i-th ones go to
-        the same part: if they share their initial state, as in the paper's data, none is in two parts.
+        Each part has all environments. If these have equal numbers of trajectories, the i-th trajectories of all
+        environments end up in the same part. In the paper's data they share an initial state, which is therefore never
+        in two parts.
 
         **Arguments**
 
-        - `fractions`: the share of each part, adding up to 1, for instance `(0.6, 0.2, 0.2)`.
+        - `fractions`: the size of each part, for example `(0.6, 0.2, 0.2)`; they add up to 1.
         - `key`: a `jax.random` key.
 
         >>> import jax.random as jr, numpy as np
@@ -190,13 +194,13 @@ class Trajectories:
 
         order = np.asarray(jax.random.permutation(key, self.states.shape[1]))
         every = range(len(self.environments))
-        parts = [_canonical.apportion(order[order < self.counts[e]], fractions, self.environments[e]) for e in every]
-        return tuple(self._rearranged(every, [parts[e][k] for e in every]) for k in range(len(fractions)))
+        parts = [_canonical.divide(order[order < self.counts[e]], fractions, self.environments[e]) for e in every]
+        return tuple(self._take(every, [parts[e][k] for e in every]) for k in range(len(fractions)))
 
     def split_times(self, fractions: Sequence[float]) -> tuple["Trajectories", ...]:
-        """Cut each trajectory into consecutive windows of time: the past to learn from, the future to test on.
+        """Cut each trajectory into consecutive time windows, for example the past to train on and the future to test.
 
-        Neighbouring windows share one point, so that a forecast of the next window starts where the last one ended.
+        Neighbouring windows share one point: the last of one is the initial state for a forecast of the next.
 
         >>> import numpy as np
         >>> past, future = Trajectories.from_arrays(range(11), np.zeros((1, 1, 11, 1))).split_times((0.7, 0.3))
@@ -208,17 +212,17 @@ class Trajectories:
         every = range(len(self.environments))
         all_trajectories = [range(count) for count in self.counts]
         windows = lambda k: lambda e, i: slice(edges[e, i, k], edges[e, i, k + 1] + 1)
-        return tuple(self._rearranged(every, all_trajectories, windows(k)) for k in range(len(fractions)))
+        return tuple(self._take(every, all_trajectories, windows(k)) for k in range(len(fractions)))
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write to a file; the ending of its name (`.nc .zarr .npz .csv .parquet`) says the format. See `load`."""
+        """Write to a file whose extension (`.nc .zarr .npz .csv .parquet`) sets the format. See `save`."""
         from .files import save
 
         save(self, path, overwrite=overwrite)
 
     @cached_property
     def fingerprint(self) -> str:
-        """The SHA-256 of all contents; the same whatever file they came from."""
+        """The SHA-256 hash of the contents. It does not depend on the file that they came from."""
         labels = {
             "shape": self.states.shape,
             "environments": self.environments,
@@ -232,7 +236,7 @@ class Trajectories:
         return digest.hexdigest()
 
     def __reduce__(self):
-        # Read-only mappings cannot be copied or sent to another process as they are.
+        # `MappingProxyType` cannot be pickled or copied.
         names = (self.environments, self.channels, dict(self.parameters), dict(self.attributes))
         return Trajectories, (self.times, self.states, *names)
 
@@ -255,15 +259,15 @@ class Trajectories:
         ]
         return f"Trajectories({', '.join(parts)})"
 
-    def _rearranged(
+    def _take(
         self,
         environments: Sequence[int],
         trajectories: Sequence[Sequence[int]],
         window: Callable[[int, int], slice] = lambda e, i: slice(None),
     ) -> "Trajectories":
         chosen = list(zip(environments, trajectories, strict=True))
-        take = lambda array: [[array[e, i, : self.lengths[e, i]][window(e, i)] for i in kept] for e, kept in chosen]
-        times, states = _canonical.dense(take(self.times), take(self.states))
+        nested = lambda array: [[array[e, i, : self.lengths[e, i]][window(e, i)] for i in kept] for e, kept in chosen]
+        times, states = _canonical.dense(nested(self.times), nested(self.states))
         return Trajectories(
             times=times,
             states=states,

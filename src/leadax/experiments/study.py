@@ -5,13 +5,11 @@ become a table, and what is drawn. Tables and figures come from small files alon
 can be kept and drawn again anywhere.
 """
 
-import fcntl
 import itertools
 import json
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, wait
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import __version__
 from .._atomic import one_line, replacing
+from .._locks import waiting as waiting_lock
 from ..errors import LeadaxError, RunError
 from .configs import config_column
 from .protocols import PROTOCOLS
@@ -206,7 +205,6 @@ def do(run: Run, folder: Path) -> list[Row]:
     A scheduler that has lost sight of a worker gives its run to another one, while the first may be still at it: the
     second then waits, and takes the rows of the first.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     with waiting_lock(folder / ".run.lock"):
         if (rows := _finished(folder)) is not None:
             return rows
@@ -223,14 +221,6 @@ def do(run: Run, folder: Path) -> list[Row]:
             temporary.write_text(json.dumps(found, indent=1) + "\n")
         (folder / ERROR).unlink(missing_ok=True)
     return found
-
-
-@contextmanager
-def waiting_lock(path: Path) -> Iterator[None]:
-    """Wait until no other process is within this; the system lifts the lock of one that dies, however it dies."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _finished(folder: Path) -> list[Row] | None:

@@ -1,31 +1,41 @@
-"""Methods: one file each says what is shared, what is specific and how it predicts; a new one is a file and a line."""
+"""Methods: each file says what is shared, what is specific and how the two make dynamics.
 
-from collections.abc import Callable, Mapping
+A new method is one file, and one line in `METHODS`: the command line, the tests and the documentation read it.
+"""
+
 from functools import partial
 
+from ..registry import Registry
+from .base import Levels as Levels
 from .base import Method as Method
-from .base import NetFactory as NetFactory
-from .base import Observed as Observed
-from .base import Parts as Parts
 from .base import Phase as Phase
+from .base import Regulariser as Regulariser
+from .base import Sizes as Sizes
 from .coda import Coda as Coda
 from .coda import ContextPenalty as ContextPenalty
+from .dynamics import Dynamics as Dynamics
+from .dynamics import Flow as Flow
+from .dynamics import Recurrence as Recurrence
 from .ft_node import FtNode as FtNode
 from .ft_rnn import FtRnn as FtRnn
 from .gbml import Gbml as Gbml
-from .gbml import Maml as Maml
 from .leads import Leads as Leads
+from .maml import Maml as Maml
 from .one_for_all import OneForAll as OneForAll
 from .one_per_env import OnePerEnv as OnePerEnv
 
-METHODS: Mapping[str, Callable[..., Method]] = {
-    "leads": Leads,
-    "leads-no-min": partial(Leads, penalty_weight=0.0),
-    "one-for-all": OneForAll,
-    "one-per-env": OnePerEnv,
-    "ft-rnn": FtRnn,
-    "ft-node": FtNode,
-    "gbml": Gbml,
-    "maml": Maml,
-    "coda": Coda,
-}
+METHODS: Registry[Method] = Registry(
+    "method",
+    Method,
+    {
+        "leads": Leads,
+        "leads-no-min": partial(Leads, penalty_weight=0.0),
+        "one-for-all": OneForAll,
+        "one-per-env": OnePerEnv,
+        "ft-rnn": FtRnn,
+        "ft-node": FtNode,
+        "gbml": Gbml,
+        "maml": Maml,
+        "coda": Coda,
+    },
+)

@@ -1,129 +1,125 @@
-"""The one idea: a model is two halves, shared by all environments and specific to one."""
+"""The one idea: parameters live on three levels, shared by all environments, specific to one, local to a trajectory."""
 
 import abc
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PyTree
+from jaxtyping import Array, Float, PyTree
 
 from .._types import PRNGKey, VectorField
 from ..errors import InputError
-from ..nets import Net, Scaled
-from ..penalty import Penalty
-from ..rollout import rollout
+from ..nets import Net
+from ..nets.architecture import Architecture
+from ..penalties import Penalty
+from .dynamics import Dynamics
 
-NetFactory: TypeAlias = Callable[..., Net]
 
+class Levels(NamedTuple):
+    """The parameters of a model.
 
-class Parts(NamedTuple):
-    """The parameters of a model: `specific` has a leading axis over environments in all its arrays."""
+    - `shared`: learnt from all environments;
+    - `specific`: learnt from one environment; every array has a leading axis over environments;
+    - `local`: learnt from one trajectory; leading axes over environments and trajectories. Empty where every
+      trajectory starts from its first observation.
+    """
 
     shared: PyTree
     specific: PyTree
+    local: PyTree = ()
+
+
+class Sizes(NamedTuple):
+    """What a method must know of the data to make its parameters."""
+
+    state_shape: tuple[int, ...]
+    environments: int
+    inputs: int = 0
 
 
 class Phase(NamedTuple):
     """A stretch of training.
 
     - `share`: of all steps;
-    - `trainable`: the halves that learn in it;
-    - `meta`: whether the loss is that of the method's `look_ahead`.
+    - `trainable`: the levels that learn in it;
+    - `meta`: whether the loss is taken where the method's `look_ahead` leads.
     """
 
     share: float
-    trainable: tuple[str, ...] = ("shared", "specific")
+    trainable: tuple[str, ...] = Levels._fields
     meta: bool = False
 
 
-class Observed(NamedTuple):
-    """What a forecast of one trajectory is asked for: from the first state, at these times.
+class Regulariser(NamedTuple):
+    """What keeps the specific level small: `weight` · Σ_e `penalty(subject(shared, specific_e), …)`."""
 
-    - `restart`: where it starts anew from the data (scheduled sampling); None for nowhere.
+    penalty: Penalty
+    weight: float | Float[Array, ""]
+    subject: Callable[[PyTree, PyTree], Any]
+
+
+class Method(eqx.Module):
+    """What is shared, what is specific, and how the two make dynamics. All else is written once, for all methods.
+
+    A method is a set of settings. Those that are `None` are chosen from the data by `fit`. Sizes and names are static
+    fields; numbers to be tuned are plain fields, so that candidates can be trained side by side in one program.
+
+    A method of your own implements the three abstract methods, and others where their defaults do not suit it.
     """
 
-    states: Float[Array, "time *space channel"]
-    times: Float[Array, " time"]
-    restart: Bool[Array, " time"] | None = None
-
-
-@dataclass(frozen=True)
-class Method(abc.ABC):
-    """What is shared, what is specific, and how the two predict. Everything else is written once, for all methods.
-
-    Settings that are `None` are chosen from the data.
-
-    - `net`: `net(state_shape, key=key)` makes a vector field;
-    - `solver`: a name in `leadax.rollout.TABLEAUX`; `substeps`: steps per observed interval;
-    - `penalty`: Ω; `penalty_weight`: its weight 1/λ.
-    """
-
-    net: NetFactory | None = None
-    solver: str | None = None
-    substeps: int = 1
-    penalty: Penalty | None = None
-    penalty_weight: float | None = None
-
-    has_omega: ClassVar[bool] = False
-    """Whether Ω and its weights mean something."""
-    has_field: ClassVar[bool] = True
-    """Whether there is an f and a g_e at all: a recurrent net has none."""
+    @abc.abstractmethod
+    def init(self, sizes: Sizes, *, key: PRNGKey) -> tuple[PyTree, PyTree]:
+        """The shared level, and the specific level of all environments, before training."""
 
     @abc.abstractmethod
-    def init(self, state_shape: tuple[int, ...], environments: int, *, key: PRNGKey) -> Parts:
-        """Both halves before training."""
+    def dynamics(self, shared: PyTree, specific: PyTree) -> Dynamics:
+        """How the state moves in one environment."""
 
     @abc.abstractmethod
-    def decompose(self, shared: PyTree, specific: PyTree) -> tuple[VectorField, VectorField]:
-        """f and g_e of one environment, with dx/dt = f(x) + g_e(x)."""
+    def split(self, shared: PyTree, specific: PyTree) -> tuple[VectorField, VectorField] | None:
+        """f and g_e of one environment, with dx/dt = f + g_e; None for a method without a vector field."""
 
-    @abc.abstractmethod
-    def predict(self, shared: PyTree, specific: PyTree, asked: Observed) -> Float[Array, "time *space channel"]:
-        """The states of one trajectory in one environment."""
+    def regulariser(self) -> Regulariser | None:
+        """What keeps the specific level small, if anything does."""
+        return None
 
-    @abc.abstractmethod
-    def penalised(self, shared: PyTree, specific: PyTree) -> Any:
-        """What the penalty is taken of in one environment: for Ω a net; None if nothing is."""
-
-    @property
     def phases(self) -> tuple[Phase, ...]:
-        """How training goes: by default both halves learn from the first step to the last."""
+        """How training proceeds: by default all levels learn from the first step to the last."""
         return (Phase(1.0),)
 
-    def look_ahead(self, parts: Parts, error: Callable[[PyTree], Float[Array, ""]]) -> Parts:
-        """What the loss of a `meta` phase is taken of; by default the parts as they are.
+    def look_ahead(self, specific: PyTree, error: Callable[[PyTree], Float[Array, ""]]) -> PyTree:
+        """The specific level at which the loss of a `meta` phase is taken.
 
-        - `error`: that of a specific half, summed over environments.
+        - `error`: the error of a specific level, summed over environments.
         """
         del error
-        return parts
+        return specific
 
-    def sized(self, state_shape: tuple[int, ...], environments: int) -> "Method":
-        """The method with sizes filled in that depend on the data."""
-        del state_shape, environments
+    def sized(self, sizes: Sizes, net: Architecture) -> "Method":
+        """The method with those sizes filled in that depend on the data.
+
+        - `net`: the architecture that a vector field would have for these data.
+        """
+        del sizes, net
         return self
 
-    def novel(self, state_shape: tuple[int, ...], known: PyTree, environments: int, *, key: PRNGKey) -> PyTree:
-        """The specific half from which novel environments learn; `known` is that of the environments trained on."""
+    def new_environments(self, known: PyTree, sizes: Sizes, *, key: PRNGKey) -> PyTree:
+        """The specific level from which new environments learn; `known` is that of the environments trained on."""
         del known
-        return self.init(state_shape, environments, key=key).specific
+        return self.init(sizes, key=key)[1]
 
-    def neutral(self, known: PyTree) -> PyTree:
-        """The specific half of one environment that is not known at all: what is shared predicts alone."""
+    def without_specific(self, known: PyTree) -> PyTree:
+        """The specific level of one environment of which nothing is known, where shared parameters predict alone."""
         del known
-        raise InputError(f"{type(self).__name__} cannot predict with what is shared alone: use another scheme")
+        raise InputError(f"{type(self).__name__} cannot predict from shared parameters alone: use another scheme")
 
-    def build(self, state_shape: tuple[int, ...], key: PRNGKey) -> Net:
-        """One net of this method's architecture."""
-        assert self.net is not None, "fit completes the settings first"
-        return self.net(state_shape, key=key)
 
-    def integrate(self, field: VectorField, asked: Observed) -> Float[Array, "time *space channel"]:
-        """The states under a vector field, with this method's solver."""
-        return rollout(field, *asked, tableau=self.solver or "rk4", substeps=self.substeps)
+def built(net: Architecture | None, sizes: Sizes, key: PRNGKey) -> Net:
+    """One net of an architecture."""
+    assert net is not None, "`fit` fills in the architecture"
+    return net(sizes.state_shape, key=key, inputs=sizes.inputs)
 
 
 def stacked(build: Callable[[PRNGKey], PyTree], count: int, key: PRNGKey) -> PyTree:
@@ -131,24 +127,14 @@ def stacked(build: Callable[[PRNGKey], PyTree], count: int, key: PRNGKey) -> PyT
     return eqx.filter_vmap(build)(jax.random.split(key, count))
 
 
-def inside(net: PyTree) -> PyTree:
-    """What learns of a net: all but its changes of units."""
-    return net.net if isinstance(net, Scaled) else net
-
-
-def with_inside(net: PyTree, new: PyTree) -> PyTree:
-    """The net with another inside, in the same units."""
-    return eqx.tree_at(lambda n: n.net, net, new) if isinstance(net, Scaled) else new
-
-
 def first(stacked: PyTree) -> PyTree:
-    """The half of the first environment."""
+    """The parameters of the first environment."""
     return jax.tree.map(lambda a: a[0], stacked)
 
 
-def repeated(half: PyTree, environments: int) -> PyTree:
-    """The same half for each of so many environments."""
-    return jax.tree.map(lambda b: jnp.broadcast_to(b, (environments, *b.shape)), half)
+def repeated(parameters: PyTree, environments: int) -> PyTree:
+    """The same parameters for each of so many environments."""
+    return jax.tree.map(lambda b: jnp.broadcast_to(b, (environments, *b.shape)), parameters)
 
 
 def zeros(tree: PyTree) -> PyTree:
@@ -156,6 +142,17 @@ def zeros(tree: PyTree) -> PyTree:
     return jax.tree.map(jnp.zeros_like, tree)
 
 
-def zero(state: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """The vector field of a half that a method does not have."""
-    return 0.0 * state
+def zero_field(t: Array, x: Array, u: Array | None) -> Array:
+    """The vector field of a part that a method does not have."""
+    del t, u
+    return jnp.zeros_like(x)
+
+
+def sum_of(f: VectorField, g: VectorField) -> VectorField:
+    """The vector field f + g."""
+    return lambda t, x, u: f(t, x, u) + g(t, x, u)
+
+
+def difference_of(whole: VectorField, part: VectorField) -> VectorField:
+    """The vector field whole − part."""
+    return lambda t, x, u: whole(t, x, u) - part(t, x, u)

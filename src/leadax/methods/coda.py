@@ -1,6 +1,5 @@
 """CoDA: the weights of an environment are those of a common centre, moved in a few learnt directions."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import equinox as eqx
@@ -10,10 +9,13 @@ from jaxtyping import Array, Float, PyTree
 
 from .._types import PRNGKey, VectorField
 from ..errors import InputError
+from ..nets.architecture import Architecture
 from ..nets.layers import normal
-from ..penalty import Carry, Penalty, Points, Value, Weights
-from .assembled import Assembled
-from .base import Parts, inside, with_inside
+from ..penalties import Carry, Penalty, Points
+from ..penalties.base import Value, Weights
+from .base import Method, Regulariser, Sizes, built, difference_of
+from .dynamics import DEFAULT_SOLVER, Dynamics, Flow
+from .settings import net_setting, positive, solver_setting, substeps_setting, weight_setting
 
 
 class Hypernet(eqx.Module):
@@ -24,12 +26,11 @@ class Hypernet(eqx.Module):
 
     def at(self, context: Float[Array, " dimension"]) -> PyTree:
         """The net with weights $\\theta + W \\xi$."""
-        weights, structure = jax.tree.flatten(inside(self.net))
+        weights, structure = jax.tree.flatten(self.net)
         moved = [a + jnp.tensordot(w, context, axes=1) for a, w in zip(weights, self.directions, strict=True)]
-        return with_inside(self.net, jax.tree.unflatten(structure, moved))
+        return jax.tree.unflatten(structure, moved)
 
 
-@dataclass(frozen=True)
 class ContextPenalty(Penalty):
     """What keeps the adaptation small: $a |\\xi_e|^2 + b \\sum_i |W_i| + c \\sum_i |W_i|^2$.
 
@@ -38,16 +39,16 @@ class ContextPenalty(Penalty):
     - `context`, `rows`, `squares`: $a$, $b$ and $c$.
     """
 
-    context: float | int = 1e-4
-    rows: float | int = 1e-6
-    squares: float | int = 0.0
+    context: float | Float[Array, ""] = 1e-4
+    rows: float | Float[Array, ""] = 1e-6
+    squares: float | Float[Array, ""] = 0.0
 
     def init(self, net: Any, *, key: PRNGKey) -> Carry:
         """Nothing."""
         del net, key
         return ()
 
-    def __call__(self, net: Any, states: Points, weights: Weights, carry: Carry) -> tuple[Value, Carry]:
+    def __call__(self, net: Any, points: Points, weights: Weights, carry: Carry) -> tuple[Value, Carry]:
         """The penalty of directions and a context; where the data are does not matter."""
         directions, context = net
         squares = [jnp.sum(w**2, axis=-1) for w in jax.tree.leaves(directions)]
@@ -57,59 +58,70 @@ class ContextPenalty(Penalty):
         return self.context * jnp.sum(context**2) + self.rows * rows + self.squares * total, carry
 
 
-@dataclass(frozen=True)
-class Coda(Assembled):
+class Coda(Method):
     """Context-informed dynamics adaptation (Kirchmeyer et al., 2022): $\\theta_e = \\theta + W \\xi_e$.
 
-    The weights of all environments lie in a plane of few dimensions; a novel one learns only where, from $\\xi = 0$.
+    The weights of all environments lie in a plane of few dimensions. A new environment only learns where, from
+    $\\xi = 0$.
 
-    - `dimension`: numbers in a context $\\xi_e$; as many as parameters of the system that vary is a good choice;
-    - `direction_std`: standard deviation that $W$ starts with.
+    - `dimension`: numbers in a context $\\xi_e$; a good choice is the number of parameters that vary in the system;
+    - `direction_std`: standard deviation that $W$ starts with;
+    - `penalty`: a `ContextPenalty`; `penalty_weight`: its weight, 0 for none;
+    - `net`, `solver`, `substeps`: as in `Leads`.
 
     >>> import jax
     >>> from leadax.nets import MLP
-    >>> parts = Coda(net=MLP, dimension=2).init((2,), 10, key=jax.random.key(0))
-    >>> parts.specific.shape
+    >>> shared, specific = Coda(net=MLP, dimension=2).init(Sizes((2,), 10), key=jax.random.key(0))
+    >>> specific.shape
     (10, 2)
     """
 
-    penalty: Penalty | None = ContextPenalty()
-    penalty_weight: float | None = 1.0
-    dimension: int = 2
-    direction_std: float | int = 0.1
+    net: Architecture | None = net_setting()
+    solver: str | None = solver_setting()
+    substeps: int = substeps_setting()
+    penalty: ContextPenalty = ContextPenalty()
+    penalty_weight: float | Float[Array, ""] = weight_setting(1.0)
+    dimension: int = eqx.field(static=True, default=2)
+    direction_std: float = eqx.field(static=True, default=0.1)
 
-    def __post_init__(self):
-        if self.dimension < 1:
-            raise InputError(f"`dimension` of a context must be at least 1, got {self.dimension}: use 2")
+    def __check_init__(self):
+        positive("dimension", self.dimension)
         if not isinstance(self.penalty, ContextPenalty):
             raise InputError(
                 f"CoDA has a penalty of its own, a `ContextPenalty`, got {self.penalty}: "
                 "for none use `penalty_weight=0`"
             )
 
-    def init(self, state_shape: tuple[int, ...], environments: int, *, key: PRNGKey) -> Parts:
+    def init(self, sizes: Sizes, *, key: PRNGKey) -> tuple[PyTree, PyTree]:
         """θ and W; all contexts zero."""
         for_net, for_directions = jax.random.split(key)
-        net = self.build(state_shape, for_net)
-        weights = jax.tree.leaves(inside(net))
+        net = built(self.net, sizes, for_net)
+        weights = jax.tree.leaves(net)
         keys = jax.random.split(for_directions, len(weights))
         directions = tuple(
             self.direction_std * normal((*a.shape, self.dimension), key=k) for a, k in zip(weights, keys, strict=True)
         )
-        return Parts(Hypernet(net, directions), jnp.zeros((environments, self.dimension)))
+        return Hypernet(net, directions), jnp.zeros((sizes.environments, self.dimension))
 
-    def assemble(self, shared: PyTree, specific: PyTree | None) -> VectorField:
-        """The net at a context, or at zero."""
-        return shared.net if specific is None else shared.at(specific)
+    def dynamics(self, shared: PyTree, specific: PyTree) -> Dynamics:
+        """The net at the environment's context."""
+        return Flow(shared.at(specific), self.solver or DEFAULT_SOLVER)
 
-    def penalised(self, shared: PyTree, specific: PyTree) -> Any:
-        """W and ξ_e, which a `ContextPenalty` knows what to do with."""
-        return shared.directions, specific
+    def split(self, shared: PyTree, specific: PyTree) -> tuple[VectorField, VectorField]:
+        """The net at ξ = 0, and what this environment adds to it."""
+        return shared.net, difference_of(shared.at(specific), shared.net)
 
-    def novel(self, state_shape: tuple[int, ...], known: PyTree, environments: int, *, key: PRNGKey) -> PyTree:
+    def regulariser(self) -> Regulariser | None:
+        """The penalty on W and ξ_e."""
+        if isinstance(self.penalty_weight, float) and self.penalty_weight == 0:
+            return None
+        subject = lambda shared, specific: (shared.directions, specific)
+        return Regulariser(self.penalty, self.penalty_weight, subject)
+
+    def new_environments(self, known: PyTree, sizes: Sizes, *, key: PRNGKey) -> PyTree:
         """ξ = 0."""
-        return jnp.zeros((environments, self.dimension), known.dtype)
+        return jnp.zeros((sizes.environments, self.dimension), known.dtype)
 
-    def neutral(self, known: PyTree) -> PyTree:
+    def without_specific(self, known: PyTree) -> PyTree:
         """ξ = 0."""
         return jnp.zeros_like(known[0])

@@ -1,6 +1,7 @@
 """Factored tensors (Spieckermann et al., 2015): every linear map of a module gets a factor of each environment."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -9,9 +10,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from .._types import PRNGKey
-from ..errors import InputError
 from ..nets import LinearLayer
+from ..nets.architecture import Architecture
 from ..nets.layers import normal
+from .base import Sizes, built
+from .settings import positive
 
 Codes = tuple[Float[Array, "... rank"], ...]
 
@@ -22,7 +25,7 @@ class Factored(eqx.Module):
     A column of $B$, one number per factor, is what is specific to an environment: `codes`, one vector per linear map.
     A convolution and a Fourier layer are matrices too: from all inputs of an output (taps or frequencies included).
 
-    **Arguments:**
+    **Arguments**
 
     - `module`: gives the architecture, the biases, and the size that weights start with;
     - `rank`: factors per linear map.
@@ -72,10 +75,9 @@ def mean_codes(known: Codes) -> Codes:
     return tuple(jnp.mean(b, axis=0) for b in known)
 
 
-def check_rank(rank: int | None) -> None:
-    """An `InputError` unless there is at least one factor."""
-    if rank is not None and rank < 1:
-        raise InputError(f"`rank` must be at least 1, got {rank}: leave it out to match the parameters of LEADS")
+def rank_setting() -> Any:
+    """Factors per linear map; None: as many as give the method the number of parameters that LEADS has."""
+    return eqx.field(static=True, default=None, converter=lambda rank: rank if rank is None else positive("rank", rank))
 
 
 def matching_rank(module: PyTree, parameters: int, environments: int) -> int:
@@ -86,9 +88,11 @@ def matching_rank(module: PyTree, parameters: int, environments: int) -> int:
     return max(1, round((parameters - others) / per_factor))
 
 
-def parameters_of_leads(net: PyTree, environments: int) -> int:
-    """How many parameters LEADS has with this net: f, and a g for each environment."""
-    return (environments + 1) * _count(net)
+def matching_leads(module: Callable[[PRNGKey], PyTree], net: Architecture, sizes: Sizes) -> int:
+    """The rank with which the factored module has about as many parameters as LEADS: f, and a g per environment."""
+    key = jax.random.key(0)
+    of_leads = (sizes.environments + 1) * _count(jax.eval_shape(lambda: built(net, sizes, key)))
+    return matching_rank(jax.eval_shape(lambda: module(key)), of_leads, sizes.environments)
 
 
 def _weights(module: PyTree) -> list[Any]:

@@ -1,62 +1,66 @@
 """FT-NODE: one neural ODE whose every linear map is a factored tensor with the environment's one-hot code."""
 
 import dataclasses
-from dataclasses import dataclass
+from functools import partial
 
 import jax
 from jaxtyping import PyTree
 
 from .._types import PRNGKey, VectorField
-from .assembled import Assembled
-from .base import Parts, inside, repeated, with_inside
-from .factored import Factored, check_rank, matching_rank, mean_codes, parameters_of_leads
+from ..nets.architecture import Architecture
+from .base import Method, Sizes, built, difference_of, repeated
+from .dynamics import DEFAULT_SOLVER, Dynamics, Flow
+from .factored import Factored, matching_leads, mean_codes, rank_setting
+from .settings import net_setting, solver_setting, substeps_setting
 
 
-@dataclass(frozen=True)
-class FtNode(Assembled):
+class FtNode(Method):
     """A neural ODE with $W_e = A \\, \\mathrm{diag}(B e) \\, C$ in every linear map (Spieckermann et al., 2015).
 
-    - `rank`: factors per linear map; by default as many as give it the parameters of LEADS.
+    - `rank`: factors per linear map; by default as many as give it the parameters of LEADS;
+    - `net`, `solver`, `substeps`: as in `Leads`.
 
-    A novel environment learns its column of $B$ alone, from the mean of the known ones.
+    A new environment learns its column of $B$ alone, from the mean of the known ones.
 
     >>> import jax
     >>> from leadax.nets import MLP
-    >>> parts = FtNode(net=MLP, rank=8).init((2,), 10, key=jax.random.key(0))
-    >>> [codes.shape for codes in parts.specific]
+    >>> shared, specific = FtNode(net=MLP, rank=8).init(Sizes((2,), 10), key=jax.random.key(0))
+    >>> [codes.shape for codes in specific]
     [(10, 8), (10, 8), (10, 8), (10, 8)]
     """
 
-    rank: int | None = None
+    net: Architecture | None = net_setting()
+    solver: str | None = solver_setting()
+    substeps: int = substeps_setting()
+    rank: int | None = rank_setting()
 
-    def __post_init__(self):
-        check_rank(self.rank)
-
-    def sized(self, state_shape: tuple[int, ...], environments: int) -> "FtNode":
+    def sized(self, sizes: Sizes, net: Architecture) -> "FtNode":
         """With the rank that matches LEADS' number of parameters."""
         if self.rank is not None:
             return self
-        net = inside(jax.eval_shape(lambda: self.build(state_shape, jax.random.key(0))))
-        return dataclasses.replace(self, rank=matching_rank(net, parameters_of_leads(net, environments), environments))
+        own = self.net or net
+        return dataclasses.replace(self, rank=matching_leads(partial(built, own, sizes), own, sizes))
 
-    def init(self, state_shape: tuple[int, ...], environments: int, *, key: PRNGKey) -> Parts:
+    def init(self, sizes: Sizes, *, key: PRNGKey) -> tuple[PyTree, PyTree]:
         """The factors of one net; one vector of codes per linear map and environment."""
-        rank = self.sized(state_shape, environments).rank
-        assert rank is not None
+        assert self.rank is not None, "`fit` fills in the rank"
         for_net, for_factors, for_codes = jax.random.split(key, 3)
-        net = self.build(state_shape, for_net)
-        factored = Factored(inside(net), rank, key=for_factors)
-        return Parts(with_inside(net, factored), factored.first_codes(environments, key=for_codes))
+        factored = Factored(built(self.net, sizes, for_net), self.rank, key=for_factors)
+        return factored, factored.first_codes(sizes.environments, key=for_codes)
 
-    def assemble(self, shared: PyTree, specific: PyTree | None) -> VectorField:
-        """The net with the weights of this environment, or with all codes one."""
-        factored: Factored = inside(shared)
-        return with_inside(shared, factored.at(factored.ones() if specific is None else specific))
+    def dynamics(self, shared: PyTree, specific: PyTree) -> Dynamics:
+        """The net with the weights of this environment."""
+        return Flow(shared.at(specific), self.solver or DEFAULT_SOLVER)
 
-    def novel(self, state_shape: tuple[int, ...], known: PyTree, environments: int, *, key: PRNGKey) -> PyTree:
+    def split(self, shared: PyTree, specific: PyTree) -> tuple[VectorField, VectorField]:
+        """The net with all codes one, and what this environment adds to it."""
+        common = shared.at(shared.ones())
+        return common, difference_of(shared.at(specific), common)
+
+    def new_environments(self, known: PyTree, sizes: Sizes, *, key: PRNGKey) -> PyTree:
         """The mean of the known codes."""
-        return repeated(mean_codes(known), environments)
+        return repeated(mean_codes(known), sizes.environments)
 
-    def neutral(self, known: PyTree) -> PyTree:
+    def without_specific(self, known: PyTree) -> PyTree:
         """The mean of the known codes."""
         return mean_codes(known)

@@ -1,104 +1,78 @@
-"""Meta-learning by gradients: a start for all environments, from which each goes its own way."""
-
-from collections.abc import Callable
-from dataclasses import dataclass
+"""The paper's GBML-like baseline: a start for all environments, from which each is fitted individually."""
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import PyTree
 
 from .._types import PRNGKey, VectorField
 from ..errors import InputError
-from .assembled import Assembled
-from .base import Parts, Phase, first, repeated, zeros
+from ..nets.architecture import Architecture
+from .base import Method, Phase, Sizes, built, difference_of, first, repeated, sum_of, zeros
+from .dynamics import DEFAULT_SOLVER, Dynamics, Flow
+from .settings import net_setting, solver_setting, substeps_setting
 
 
-@dataclass(frozen=True)
-class Gbml(Assembled):
-    """The paper's GBML-like baseline: One-For-All first, then fitted individually to each environment.
+class Gbml(Method):
+    """One-For-All first, then fitted individually to each environment: $\\theta_e = \\theta + \\delta_e$.
 
-    $\\theta_e = \\theta + \\delta_e$: only $\\theta$ learns in the first part of training, then only $\\delta_e$.
+    Only $\\theta$ learns in the first part of training, only $\\delta_e$ in the second. A new environment learns its
+    $\\delta$ from zero.
 
-    - `first_share`: the share of the steps that belongs to the first part.
-
-    A novel environment learns its $\\delta$ from zero.
+    - `first_share`: the share of the steps that the first part takes; `net`, `solver`, `substeps` as in `Leads`.
 
     >>> import jax
     >>> from leadax.nets import MLP
-    >>> parts = Gbml(net=MLP).init((2,), 10, key=jax.random.key(0))
-    >>> parts.specific[0].denses[0].weight.shape
+    >>> shared, specific = Gbml(net=MLP).init(Sizes((2,), 10), key=jax.random.key(0))
+    >>> specific[0].denses[0].weight.shape
     (10, 2, 64)
     """
 
-    first_share: float | int = 0.5
+    net: Architecture | None = net_setting()
+    solver: str | None = solver_setting()
+    substeps: int = substeps_setting()
+    first_share: float = eqx.field(static=True, default=0.5)
 
-    def __post_init__(self):
-        if not 0 < self.first_share < 1:
-            raise InputError(f"`first_share` must be between 0 and 1, got {self.first_share}")
+    def __check_init__(self):
+        check_share(self.first_share)
 
-    @property
     def phases(self) -> tuple[Phase, ...]:
         """First what is common, then what is not."""
         return (Phase(self.first_share, ("shared",)), Phase(1 - self.first_share, ("specific",)))
 
-    def init(self, state_shape: tuple[int, ...], environments: int, *, key: PRNGKey) -> Parts:
-        """f and g, as One-For-All has them, and no difference between environments."""
-        nets = tuple(self.build(state_shape, k) for k in jax.random.split(key))
-        return Parts(nets, repeated(zeros(nets), environments))
+    def init(self, sizes: Sizes, *, key: PRNGKey) -> tuple[PyTree, PyTree]:
+        """f and g as in One-For-All, and no difference between environments."""
+        return common_start(self.net, sizes, key)
 
-    def assemble(self, shared: PyTree, specific: PyTree | None) -> VectorField:
-        """The sum of both nets."""
-        f, g = shared if specific is None else jax.tree.map(jnp.add, shared, specific)
-        return lambda x: f(x) + g(x)
+    def dynamics(self, shared: PyTree, specific: PyTree) -> Dynamics:
+        """dx/dt = f + g, with the weights of this environment."""
+        return Flow(displaced(shared, specific), self.solver or DEFAULT_SOLVER)
 
-    def novel(self, state_shape: tuple[int, ...], known: PyTree, environments: int, *, key: PRNGKey) -> PyTree:
+    def split(self, shared: PyTree, specific: PyTree) -> tuple[VectorField, VectorField]:
+        """The field of the common start, and what this environment adds to it."""
+        return sum_of(*shared), difference_of(displaced(shared, specific), sum_of(*shared))
+
+    def new_environments(self, known: PyTree, sizes: Sizes, *, key: PRNGKey) -> PyTree:
         """δ = 0."""
-        return repeated(self.neutral(known), environments)
+        return repeated(self.without_specific(known), sizes.environments)
 
-    def neutral(self, known: PyTree) -> PyTree:
+    def without_specific(self, known: PyTree) -> PyTree:
         """δ = 0."""
         return zeros(first(known))
 
 
-@dataclass(frozen=True)
-class Maml(Gbml):
-    """Model-agnostic meta-learning (Finn et al., 2017) over environments.
+def check_share(share: float) -> None:
+    """An `InputError` unless both parts of training get some of the steps."""
+    if not 0 < share < 1:
+        raise InputError(f"`first_share` must be between 0 and 1, got {share}")
 
-    In the first part of training $\\theta$ is made such that a few gradient steps of each environment,
-    $\\theta_e = \\theta - \\eta \\nabla L_e(\\theta)$ on half of its trajectories, give a small error on the other half
-    (the same one, if there is only one). In the second each environment is fitted individually from there.
 
-    - `inner_steps`, `inner_rate`: how many such steps, and $\\eta$;
-    - `first_order`: leave out the second derivatives of $L_e$.
-    """
+def common_start(net: Architecture | None, sizes: Sizes, key: PRNGKey) -> tuple[PyTree, PyTree]:
+    """θ: two nets as in One-For-All; δ = 0 in every environment."""
+    nets = tuple(built(net, sizes, k) for k in jax.random.split(key))
+    return nets, repeated(zeros(nets), sizes.environments)
 
-    inner_steps: int = 1
-    inner_rate: float | int = 0.01
-    first_order: bool = False
 
-    def __post_init__(self):
-        super().__post_init__()
-        if self.inner_steps < 1 or not self.inner_rate > 0:
-            raise InputError(
-                "`inner_steps` and `inner_rate` must be positive, "
-                f"got {self.inner_steps} and {self.inner_rate}: use 1 and 0.01"
-            )
-
-    @property
-    def phases(self) -> tuple[Phase, ...]:
-        """First with a look ahead, then fitted individually."""
-        common, individual = super().phases
-        return (common._replace(meta=True), individual)
-
-    def look_ahead(self, parts: Parts, error: Callable[[PyTree], Float[Array, ""]]) -> Parts:
-        """Where a few steps of gradient descent take each environment."""
-
-        def descend(specific: PyTree, _: None) -> tuple[PyTree, None]:
-            slope = eqx.filter_grad(error)(specific)
-            if self.first_order:
-                slope = jax.lax.stop_gradient(slope)
-            return jax.tree.map(lambda s, d: s - self.inner_rate * d, specific, slope), None
-
-        specific, _ = jax.lax.scan(descend, parts.specific, None, length=self.inner_steps)
-        return Parts(parts.shared, specific)
+def displaced(shared: PyTree, specific: PyTree) -> VectorField:
+    """The field with weights θ + δ."""
+    return sum_of(*jax.tree.map(jnp.add, shared, specific))

@@ -1,56 +1,64 @@
 """LEADS: dx/dt = f(x) + g_e(x), with f shared, g_e specific and kept small by Ω."""
 
-from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import jax
-from jaxtyping import Array, PyTree
+from jaxtyping import Array, Float, PyTree
 
 from .._types import PRNGKey, VectorField
-from ..nets import Net
-from .base import Method, Observed, Parts, first, inside, repeated, stacked, with_inside, zeros
+from ..nets.architecture import Architecture
+from ..penalties import Penalty
+from .base import Method, Regulariser, Sizes, built, first, stacked, sum_of, zeros
+from .dynamics import DEFAULT_SOLVER, Dynamics, Flow
+from .settings import net_setting, solver_setting, substeps_setting, weight_setting
 
 
-@dataclass(frozen=True)
 class Leads(Method):
     """LEADS (Yin et al., NeurIPS 2021): $dx/dt = f(x) + g_e(x)$, learnt with the penalty $\\Omega(g_e) / \\lambda$.
 
-    `penalty_weight=0` is the paper's ablation *LEADS no min.*
+    **Arguments**
+
+    - `net`: the architecture of f and of every g_e, such as `MLP` or `functools.partial(MLP, width=128)`;
+    - `solver`: a name in `leadax.rollout.TABLEAUX`; `substeps`: at least so many steps per observed interval;
+    - `penalty`: Ω; `penalty_weight`: 1/λ. With 0 it is the paper's ablation *LEADS no min.*
+
+    What is `None` is chosen from the data.
 
     >>> import jax
     >>> from leadax.nets import MLP
-    >>> parts = Leads(net=MLP).init((2,), 10, key=jax.random.key(0))
-    >>> parts.specific.denses[0].weight.shape
+    >>> shared, specific = Leads(net=MLP).init(Sizes((2,), 10), key=jax.random.key(0))
+    >>> specific.denses[0].weight.shape
     (10, 2, 64)
     """
 
-    has_omega: ClassVar[bool] = True
+    net: Architecture | None = net_setting()
+    solver: str | None = solver_setting()
+    substeps: int = substeps_setting()
+    penalty: Penalty | None = None
+    penalty_weight: float | Float[Array, ""] | None = weight_setting()
 
-    def init(self, state_shape: tuple[int, ...], environments: int, *, key: PRNGKey) -> Parts:
+    def init(self, sizes: Sizes, *, key: PRNGKey) -> tuple[PyTree, PyTree]:
         """f, and one g for each environment."""
         for_f, for_g = jax.random.split(key)
-        build = partial(self.build, state_shape)
-        return Parts(shared=build(for_f), specific=stacked(build, environments, for_g))
+        build = partial(built, self.net, sizes)
+        return build(for_f), stacked(build, sizes.environments, for_g)
 
-    def decompose(self, shared: PyTree, specific: PyTree) -> tuple[VectorField, VectorField]:
+    def dynamics(self, shared: PyTree, specific: PyTree) -> Dynamics:
+        """dx/dt = f + g_e."""
+        return Flow(sum_of(shared, specific), self.solver or DEFAULT_SOLVER)
+
+    def split(self, shared: PyTree, specific: PyTree) -> tuple[VectorField, VectorField]:
         """f and g_e."""
         return shared, specific
 
-    def predict(self, shared: PyTree, specific: PyTree, asked: Observed) -> Array:
-        """Integrate f + g_e."""
-        return self.integrate(lambda x: shared(x) + specific(x), asked)
+    def regulariser(self) -> Regulariser | None:
+        """Ω(g_e)/λ; nothing where 1/λ is 0."""
+        if isinstance(self.penalty_weight, float) and self.penalty_weight == 0:
+            return None
+        assert self.penalty is not None, "`fit` fills in the penalty"
+        assert self.penalty_weight is not None, "`fit` fills in its weight"
+        return Regulariser(self.penalty, self.penalty_weight, lambda shared, specific: specific)
 
-    def penalised(self, shared: PyTree, specific: PyTree) -> Net | None:
-        """g_e."""
-        return specific
-
-    def novel(self, state_shape: tuple[int, ...], known: PyTree, environments: int, *, key: PRNGKey) -> PyTree:
-        """New nets g, in the units of the known ones."""
-        fresh = self.init(state_shape, environments, key=key).specific
-        return with_inside(repeated(first(known), environments), inside(fresh))
-
-    def neutral(self, known: PyTree) -> PyTree:
+    def without_specific(self, known: PyTree) -> PyTree:
         """g = 0: f predicts alone."""
-        net = first(known)
-        return with_inside(net, zeros(inside(net)))
+        return zeros(first(known))

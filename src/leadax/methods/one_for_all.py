@@ -1,39 +1,42 @@
 """One-For-All: one model for all environments, as if they did not differ."""
 
-from dataclasses import dataclass
-
 import jax
-from jaxtyping import Array, PyTree
+from jaxtyping import PyTree
 
 from .._types import PRNGKey, VectorField
-from .base import Method, Observed, Parts, zero
+from ..nets.architecture import Architecture
+from .base import Method, Sizes, built, sum_of, zero_field
+from .dynamics import DEFAULT_SOLVER, Dynamics, Flow
+from .settings import net_setting, solver_setting, substeps_setting
 
 
-@dataclass(frozen=True)
 class OneForAll(Method):
     """One model $f + g$ for all environments; two nets, so that it has as many parameters as LEADS uses in each.
 
+    `net`, `solver` and `substeps` are as in `Leads`.
+
     >>> import jax
     >>> from leadax.nets import MLP
-    >>> OneForAll(net=MLP).init((2,), 10, key=jax.random.key(0)).specific
+    >>> OneForAll(net=MLP).init(Sizes((2,), 10), key=jax.random.key(0))[1]
     ()
     """
 
-    def init(self, state_shape: tuple[int, ...], environments: int, *, key: PRNGKey) -> Parts:
+    net: Architecture | None = net_setting()
+    solver: str | None = solver_setting()
+    substeps: int = substeps_setting()
+
+    def init(self, sizes: Sizes, *, key: PRNGKey) -> tuple[PyTree, PyTree]:
         """f and g, both shared."""
-        return Parts(shared=tuple(self.build(state_shape, k) for k in jax.random.split(key)), specific=())
+        return tuple(built(self.net, sizes, k) for k in jax.random.split(key)), ()
 
-    def decompose(self, shared: PyTree, specific: PyTree) -> tuple[VectorField, VectorField]:
+    def dynamics(self, shared: PyTree, specific: PyTree) -> Dynamics:
+        """dx/dt = f + g."""
+        return Flow(sum_of(*shared), self.solver or DEFAULT_SOLVER)
+
+    def split(self, shared: PyTree, specific: PyTree) -> tuple[VectorField, VectorField]:
         """All of it is shared."""
-        return lambda x: shared[0](x) + shared[1](x), zero
+        return sum_of(*shared), zero_field
 
-    def predict(self, shared: PyTree, specific: PyTree, asked: Observed) -> Array:
-        """Integrate f + g."""
-        return self.integrate(self.decompose(shared, specific)[0], asked)
-
-    def penalised(self, shared: PyTree, specific: PyTree) -> None:
-        """Nothing."""
-
-    def neutral(self, known: PyTree) -> PyTree:
-        """Nothing: the model is that of any environment."""
+    def without_specific(self, known: PyTree) -> PyTree:
+        """Nothing: the model is the same in every environment."""
         return known

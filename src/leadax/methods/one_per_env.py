@@ -1,37 +1,41 @@
 """One-Per-Env: a model of its own for each environment, as if they had nothing in common."""
 
-from dataclasses import dataclass
 from functools import partial
 
 import jax
-from jaxtyping import Array, PyTree
+from jaxtyping import PyTree
 
 from .._types import PRNGKey, VectorField
-from .base import Method, Observed, Parts, stacked, zero
+from ..nets.architecture import Architecture
+from .base import Method, Sizes, built, stacked, sum_of, zero_field
+from .dynamics import DEFAULT_SOLVER, Dynamics, Flow
+from .settings import net_setting, solver_setting, substeps_setting
 
 
-@dataclass(frozen=True)
 class OnePerEnv(Method):
     """A model $(f + g)_e$ for each environment; two nets, so that each has as many parameters as LEADS uses there.
 
+    `net`, `solver` and `substeps` are as in `Leads`.
+
     >>> import jax
     >>> from leadax.nets import MLP
-    >>> OnePerEnv(net=MLP).init((2,), 10, key=jax.random.key(0)).shared
+    >>> OnePerEnv(net=MLP).init(Sizes((2,), 10), key=jax.random.key(0))[0]
     ()
     """
 
-    def init(self, state_shape: tuple[int, ...], environments: int, *, key: PRNGKey) -> Parts:
+    net: Architecture | None = net_setting()
+    solver: str | None = solver_setting()
+    substeps: int = substeps_setting()
+
+    def init(self, sizes: Sizes, *, key: PRNGKey) -> tuple[PyTree, PyTree]:
         """f and g for each environment."""
-        build = partial(self.build, state_shape)
-        return Parts(shared=(), specific=tuple(stacked(build, environments, k) for k in jax.random.split(key)))
+        build = partial(built, self.net, sizes)
+        return (), tuple(stacked(build, sizes.environments, k) for k in jax.random.split(key))
 
-    def decompose(self, shared: PyTree, specific: PyTree) -> tuple[VectorField, VectorField]:
+    def dynamics(self, shared: PyTree, specific: PyTree) -> Dynamics:
+        """dx/dt = (f + g)_e."""
+        return Flow(sum_of(*specific), self.solver or DEFAULT_SOLVER)
+
+    def split(self, shared: PyTree, specific: PyTree) -> tuple[VectorField, VectorField]:
         """All of it is specific."""
-        return zero, lambda x: specific[0](x) + specific[1](x)
-
-    def predict(self, shared: PyTree, specific: PyTree, asked: Observed) -> Array:
-        """Integrate (f + g)_e."""
-        return self.integrate(self.decompose(shared, specific)[1], asked)
-
-    def penalised(self, shared: PyTree, specific: PyTree) -> None:
-        """Nothing."""
+        return zero_field, sum_of(*specific)

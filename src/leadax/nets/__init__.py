@@ -1,10 +1,11 @@
-"""Nets: from a state `(*space, channel)` to its tangent, the derivative in time.
+"""Nets: vector fields `net(t, x, u)` from time, a state `(*space, channel)` and inputs to the derivative of the state.
 
-Each is built as `Net(state_shape, *, key, ...)`. A new net is one file, and one line in `NETS`.
+Each is built as `Net(state_shape, *, key, inputs=0, ...)`. A new net is one file and one line in `NETS`.
 """
 
-from collections.abc import Callable
-
+from ..registry import Registry
+from .architecture import Architecture as Architecture
+from .architecture import architecture as architecture
 from .base import LinearLayer as LinearLayer
 from .base import Net as Net
 from .conv import ConvNet as ConvNet
@@ -16,10 +17,7 @@ from .mlp import MLP as MLP
 from .recurrent import GRU as GRU
 from .recurrent import Cell as Cell
 from .recurrent import PredRNN as PredRNN
-from .scaled import Scaled as Scaled
-from .scaled import Scales as Scales
-from .scaled import measure as measure
 from .spectral import SpectralConvolution as SpectralConvolution
 from .swish import Swish as Swish
 
-NETS: dict[str, Callable[..., Net]] = {"mlp": MLP, "conv": ConvNet, "fno": FNO, "linear": Linear}
+NETS: Registry[Net] = Registry("net", Net, {"mlp": MLP, "conv": ConvNet, "fno": FNO, "linear": Linear})

@@ -1,25 +1,27 @@
-"""The two interfaces of this room: a linear layer, and a net made of linear layers."""
+"""The interfaces of this package: a linear layer, and a net built from linear layers."""
 
 import abc
-import math
 
 import equinox as eqx
 from jaxtyping import Array, Float, Inexact
 
-from .._types import State, Tangent
+from .._types import Inputs, State, Tangent, Time
 
 
 class LinearLayer(eqx.Module):
-    """A layer whose output is linear in its input, up to a bias: $x \\mapsto Wx + b$.
+    """An affine layer: $x \\mapsto Wx + b$.
 
-    The penalty Ω asks three things of it: the map `linear`, the shape `in_shape` of what the map takes, and the
-    weights as one `matrix`. A new kind of layer that answers them works with every penalty.
+    Penalties use the linear map `linear`, the shape `in_shape` that it takes, and its weights as one `matrix`. Any
+    layer that provides these works with every penalty.
     """
+
+    weight: eqx.AbstractVar[Array]
+    """The array of weights, of any shape."""
 
     @property
     @abc.abstractmethod
     def in_shape(self) -> tuple[int, ...]:
-        """Shape of the input of `linear` on the net's own grid; `(in,)` for a layer that acts at each point alone."""
+        """The shape that `linear` takes: `(*space, in)` on the net's grid, or `(in,)` for a pointwise layer."""
 
     @abc.abstractmethod
     def linear(self, x: Float[Array, "*space in"]) -> Float[Array, "*space out"]:
@@ -27,19 +29,7 @@ class LinearLayer(eqx.Module):
 
     @abc.abstractmethod
     def matrix(self) -> Inexact[Array, "rows columns"]:
-        """The weights as one matrix, in the reshaping that spectral normalisation of GANs made common."""
-
-    @property
-    def summed_axes(self) -> int:
-        """How many axes of `weight` before the last one, that of outputs, are summed over.
-
-        For Muon, which takes `weight` for the matrix that this makes it; 0 where it is no one matrix.
-        """
-        return 0
-
-    def operations(self, space: tuple[int, ...]) -> int:
-        """Floating-point operations of `linear` on a field on the grid `space`: 2 for each weight at each point."""
-        return 2 * math.prod(self.matrix().shape) * math.prod(space)
+        """The weights as one matrix, reshaped as is usual in spectral normalisation."""
 
     @abc.abstractmethod
     def __call__(self, x: Float[Array, "*space in"]) -> Float[Array, "*space out"]:
@@ -47,20 +37,20 @@ class LinearLayer(eqx.Module):
 
 
 class Net(eqx.Module):
-    """A vector field to learn: one state `(*space, channel)` in, one tangent of the same shape out.
+    """A vector field to be learnt: time, a state `(*space, channel)` and inputs in, the derivative of the state out.
 
-    Nets know no batch: `vmap` over trajectories, and over environments and seeds with stacked parameters. All are
-    built as `Net(state_shape, *, key, ...)`, so `functools.partial(MLP, width=128)` is an architecture.
+    Nets take a single state. Use `vmap` for several trajectories, environments or seeds. All are built as
+    `Net(state_shape, *, key, inputs=0, ...)`, so `functools.partial(MLP, width=128)` is an architecture.
     """
 
     factor: eqx.AbstractVar[float]
-    """What the output of the last layer is multiplied by."""
+    """The factor by which the output of the last layer is multiplied."""
 
     @property
     @abc.abstractmethod
     def layers(self) -> tuple[LinearLayer, ...]:
-        """The linear layers, in the order in which a state meets them."""
+        """The linear layers, in order of application."""
 
     @abc.abstractmethod
-    def __call__(self, x: State) -> Tangent:
-        """The tangent at the state `x`."""
+    def __call__(self, t: Time | float, x: State, u: Inputs = None) -> Tangent:
+        """The derivative of the state `x` at time `t`, given the inputs `u` at that time."""

@@ -1,4 +1,4 @@
-"""The net for smooth fields whose law is not local."""
+"""The net for smooth fields whose dynamics are not local."""
 
 import math
 
@@ -7,10 +7,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .._types import PRNGKey, State, Tangent
+from .._types import Inputs, PRNGKey, State, Tangent, Time
 from ..errors import InputError
-from . import _checks
-from ._stack import LAST_GAIN
+from . import _checks, _stack
 from .base import LinearLayer, Net
 from .layers import Dense
 from .spectral import SpectralConvolution
@@ -18,7 +17,7 @@ from .swish import GAIN, Swish
 
 
 class FourierLayer(eqx.Module):
-    """$Kx + xW + b$: a spectral convolution $K$ for the large scales and a dense layer for all of them."""
+    """$Kx + xW + b$: a spectral convolution $K$ for the large scales plus a dense layer for all scales."""
 
     spectral: SpectralConvolution
     pointwise: Dense
@@ -29,23 +28,24 @@ class FourierLayer(eqx.Module):
 
 
 class FNO(Net):
-    """Fourier neural operator (Li et al., 2021): lift, Fourier layers with activations between, projection.
+    """Fourier neural operator (Li et al., 2021): a lift, Fourier layers with activations in between, a projection.
 
     **Arguments:**
 
-    - `state_shape`: `(x, channel)` or `(y, x, channel)`, with at least 2 · modes points per axis;
+    - `state_shape`: `(x, channel)` or `(y, x, channel)`, with at least 2 · modes points along each axis;
+    - `inputs`: the number of inputs, each a number or a field on the grid;
     - `modes`: frequencies kept along each axis; `width`: channels of the Fourier layers; `depth`: Fourier layers;
-    - `projection`: hidden units of the last two, pointwise layers;
-    - `grid_input`: whether the net also sees where each point is; without it, it commutes with translations;
-    - `factor`: factor of the output;
-    - `init_std`: standard deviation of the real weights (the paper has 0.1), with spectral weights from
-      U[0, 1)/√width; by default each layer keeps the variance of what enters it, and the last starts small.
+    - `projection`: hidden units of the projection, two pointwise layers;
+    - `grid_input`: whether the net also sees the coordinates of each point. Without them it commutes with translations;
+    - `factor`: the factor of the output;
+    - `init_std`: standard deviation of the initial real weights (0.1 in the paper), with spectral weights from
+      U[0, 1)/√width. By default each layer preserves the variance of its input, and the last layer starts small.
 
     >>> import jax, jax.numpy as jnp
     >>> from leadax.nets import FNO
-    >>> net = FNO((16, 16, 1), key=jax.random.key(0))
-    >>> net(jnp.ones((16, 16, 1))).shape
-    (16, 16, 1)
+    >>> net = FNO((16, 1), depth=1, key=jax.random.key(0))
+    >>> net(0.0, jnp.ones((16, 1))).shape
+    (16, 1)
     """
 
     lift: Dense
@@ -54,6 +54,7 @@ class FNO(Net):
     last: Dense
     activations: tuple[Swish, ...]
     grid_input: bool = eqx.field(static=True)
+    inputs: int = eqx.field(static=True)
     factor: float = eqx.field(static=True)
 
     def __init__(
@@ -61,6 +62,7 @@ class FNO(Net):
         state_shape: tuple[int, ...],
         *,
         key: PRNGKey,
+        inputs: int = 0,
         modes: int = 6,
         width: int = 10,
         depth: int = 4,
@@ -77,39 +79,41 @@ class FNO(Net):
                 f"FNO with modes={modes} needs at least {2 * modes} points along each axis of space, "
                 f"got a state of shape {state_shape}: use `modes` of at most {min(space) // 2}, or the ConvNet"
             )
+        self.grid_input, self.factor = grid_input, float(factor)
+        self.inputs = _checks.at_least(0, "FNO", "inputs", inputs)
 
         lift, hidden, last, *keys = jax.random.split(key, depth + 3)
-        self.lift = Dense(channels + grid_input * len(space), width, std=init_std, key=lift)
+        self.lift = Dense(channels + inputs + grid_input * len(space), width, std=init_std, key=lift)
         self.fourier = tuple(
             _fourier_layer(space, width, modes, gain=GAIN if i else 1.0, std=init_std, key=k)
             for i, k in enumerate(keys)
         )
         self.hidden = Dense(width, projection, std=init_std, key=hidden)
-        self.last = Dense(projection, channels, gain=LAST_GAIN, std=init_std, key=last)
-        # After each Fourier layer but the last, and after the hidden layer of the projection.
+        self.last = Dense(projection, channels, gain=_stack.LAST_GAIN, std=init_std, key=last)
+        # One after each Fourier layer but the last, and one after the hidden layer of the projection.
         self.activations = tuple(Swish() for _ in range(depth))
-        self.grid_input, self.factor = grid_input, float(factor)
 
     @property
     def layers(self) -> tuple[LinearLayer, ...]:
-        """Lift; spectral and pointwise part of each Fourier layer; the two layers of the projection."""
+        """The lift, the spectral and pointwise parts of each Fourier layer, and the two layers of the projection."""
         fourier = [part for layer in self.fourier for part in (layer.spectral, layer.pointwise)]
         return (self.lift, *fourier, self.hidden, self.last)
 
-    def __call__(self, x: State) -> Tangent:
-        """The tangent at the field `x`."""
-        x = self.lift(jnp.concatenate([x, grid(x)], axis=-1) if self.grid_input else x)
+    def __call__(self, t: Time | float, x: State, u: Inputs = None) -> Tangent:
+        """The derivative of the field `x` under the inputs `u`, at any time."""
+        seen = _stack.with_inputs(x, u, self.inputs)
+        h = self.lift(jnp.concatenate([seen, grid(x)], axis=-1) if self.grid_input else seen)
         for layer, activation in zip(self.fourier[:-1], self.activations, strict=False):
-            x = activation(layer(x))
-        x = self.activations[-1](self.hidden(self.fourier[-1](x)))
-        return self.factor * self.last(x)
+            h = activation(layer(h))
+        h = self.activations[-1](self.hidden(self.fourier[-1](h)))
+        return self.factor * self.last(h)
 
 
 def _fourier_layer(
     space: tuple[int, ...], width: int, modes: int, *, gain: float, std: float | int | None, key: PRNGKey
 ) -> FourierLayer:
     spectral, pointwise = jax.random.split(key)
-    share = gain / math.sqrt(2)  # the two branches add up
+    share = gain / math.sqrt(2)  # the variances of the two branches add up
     return FourierLayer(
         SpectralConvolution(space, width, width, modes=modes, gain=share, uniform=std is not None, key=spectral),
         Dense(width, width, gain=share, std=std, key=pointwise),
@@ -117,10 +121,10 @@ def _fourier_layer(
 
 
 def grid(x: State) -> Float[Array, "*space dimensions"]:
-    """Coordinates of each point, from 0 to 1 along each axis, both ends included.
+    """The coordinates of each point, from 0 to 1 along each axis, both ends included.
 
-    On a periodic grid the last point should be at 1 - 1/n. The ends are included because the nets of the paper saw
-    them so; a net learns from either, and weights stay comparable.
+    On a periodic grid the last point should be at 1 - 1/n. We include the end because the nets of the paper do; a net
+    learns equally well from either, and weights stay comparable.
     """
     axes = [jnp.linspace(0, 1, points, dtype=x.dtype) for points in x.shape[:-1]]
     return jnp.stack(jnp.meshgrid(*axes, indexing="ij"), axis=-1)

@@ -1,9 +1,9 @@
-"""The net for vectors."""
+"""The net for vector states."""
 
 import equinox as eqx
 import jax
 
-from .._types import PRNGKey, State, Tangent
+from .._types import Inputs, PRNGKey, State, Tangent, Time
 from . import _checks, _stack
 from .base import LinearLayer, Net
 from .layers import Dense
@@ -11,25 +11,27 @@ from .swish import Swish
 
 
 class MLP(Net):
-    """Multilayer perceptron on a vector state: $c \\, W_D \\sigma(\\cdots \\sigma(W_1 x + b_1) \\cdots) + c \\, b_D$.
+    """Multilayer perceptron: $c \\, W_D \\sigma(\\cdots \\sigma(W_1 [x, u] + b_1) \\cdots) + c \\, b_D$.
 
     **Arguments:**
 
     - `state_shape`: `(channel,)`;
+    - `inputs`: the number of inputs $u$;
     - `width`: hidden units; `depth`: linear layers $D$;
-    - `factor`: factor $c$ of the output;
-    - `init_std`: standard deviation of the weights (the paper has 0.05 for Lotka-Volterra); by default each layer
-      keeps the variance of what enters it, and the last starts small.
+    - `factor`: the factor $c$ of the output;
+    - `init_std`: standard deviation of the initial weights (0.05 in the paper for Lotka-Volterra). By default each
+      layer preserves the variance of its input, and the last layer starts small.
 
     >>> import jax, jax.numpy as jnp
     >>> from leadax.nets import MLP
-    >>> net = MLP((2,), width=16, key=jax.random.key(0))
-    >>> net(jnp.ones(2)).shape
+    >>> net = MLP((2,), inputs=1, width=16, key=jax.random.key(0))
+    >>> net(0.0, jnp.ones(2), jnp.ones(1)).shape
     (2,)
     """
 
     denses: tuple[Dense, ...]
     activations: tuple[Swish, ...]
+    inputs: int = eqx.field(static=True)
     factor: float = eqx.field(static=True)
 
     def __init__(
@@ -37,6 +39,7 @@ class MLP(Net):
         state_shape: tuple[int, ...],
         *,
         key: PRNGKey,
+        inputs: int = 0,
         width: int = 64,
         depth: int = 4,
         factor: float | int = 1.0,
@@ -45,18 +48,19 @@ class MLP(Net):
         channels = _checks.vector("MLP", state_shape)
         _checks.at_least(1, "MLP", "width", width)
         keys = jax.random.split(key, _checks.at_least(1, "MLP", "depth", depth))
+        self.inputs = _checks.at_least(0, "MLP", "inputs", inputs)
+        sizes, gains = _stack.sizes(channels, inputs, width, depth), _stack.gains(depth)
         self.denses = tuple(
-            Dense(*size, gain=gain, std=init_std, key=k)
-            for size, gain, k in zip(_stack.sizes(channels, width, depth), _stack.gains(depth), keys, strict=True)
+            Dense(*size, gain=gain, std=init_std, key=k) for size, gain, k in zip(sizes, gains, keys, strict=True)
         )
         self.activations = tuple(Swish() for _ in range(depth - 1))
         self.factor = float(factor)
 
     @property
     def layers(self) -> tuple[LinearLayer, ...]:
-        """The dense layers, first to last."""
+        """The dense layers, in order."""
         return self.denses
 
-    def __call__(self, x: State) -> Tangent:
-        """The tangent at the state `x`."""
-        return self.factor * _stack.apply(self.denses, self.activations, x)
+    def __call__(self, t: Time | float, x: State, u: Inputs = None) -> Tangent:
+        """The derivative of the state `x` under the inputs `u`, at any time."""
+        return self.factor * _stack.apply(self.denses, self.activations, _stack.with_inputs(x, u, self.inputs))

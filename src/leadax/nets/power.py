@@ -1,4 +1,4 @@
-"""Power iteration: the direction in which a linear map stretches most."""
+"""Power iteration: the direction that a linear map stretches most."""
 
 from collections.abc import Callable
 
@@ -10,13 +10,13 @@ from jaxtyping import Array, Float, Inexact
 def power_iteration(
     linear: Callable[[Array], Array], v: Float[Array, "*shape"], iterations: int
 ) -> Float[Array, "*shape"]:
-    """Repeat $v \\leftarrow A^\\top A v / |A^\\top A v|$: then $|Av|$ grows towards the spectral norm of $A$.
+    """Repeat $v \\leftarrow A^\\top A v / |A^\\top A v|$, so that $|Av|$ grows towards the spectral norm of $A$.
 
-    No gradient flows through $v$. It converges like $(\\sigma_2/\\sigma_1)^{2k}$.
+    The error of $v$ after $k$ iterations is of order $(\\sigma_2/\\sigma_1)^{2k}$. No gradient flows through $v$.
 
     **Arguments:**
 
-    - `linear`: the map $A$, of real arrays of any shape; `v`: where to start, of length 1; `iterations`: how often.
+    - `linear`: the map $A$, between real arrays of any shape; `v`: the initial vector, of length 1; `iterations`: $k$.
 
     >>> import jax.numpy as jnp
     >>> from leadax.nets.power import power_iteration
@@ -26,18 +26,18 @@ def power_iteration(
     """
 
     def step(_, v):
-        # `vjp` and not `linear_transpose`, which refuses maps with a derivative of their own.
+        # Unlike `linear_transpose`, `vjp` also works for a map defined by `jax.custom_vjp`, and the image is needed.
         image, transpose = jax.vjp(linear, v)
         (back,) = transpose(image)
         size = length(back)
-        # A map that is all zero must not end the vector, or it would stay zero when the map no longer is.
+        # A map that is zero leaves the vector as it is: a zero vector would stay zero after the map has changed.
         return jnp.where(size > 0, back / jnp.where(size > 0, size, 1.0), v)
 
     return jax.lax.stop_gradient(jax.lax.fori_loop(0, iterations, step, jax.lax.stop_gradient(v)))
 
 
 def real_map(matrix: Inexact[Array, "rows columns"]) -> Callable[[Array], Array]:
-    """Multiplication by a matrix; a complex vector is `(2, columns)`, its real and its imaginary part."""
+    """Multiplication by a matrix. Complex vectors are given as `(2, columns)`: real and imaginary parts."""
     if not jnp.iscomplexobj(matrix):
         return lambda v: matrix @ v
 
@@ -49,5 +49,5 @@ def real_map(matrix: Inexact[Array, "rows columns"]) -> Callable[[Array], Array]
 
 
 def length(v: Float[Array, "..."]) -> Float[Array, ""]:
-    """Euclidean length of an array of any shape."""
+    """The Euclidean length of an array of any shape."""
     return jnp.sqrt(jnp.sum(v**2))

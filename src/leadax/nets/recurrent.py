@@ -1,6 +1,6 @@
-"""Recurrent cells: they see one state after another, remember, and say how fast the state is changing.
+"""Recurrent cells: they read one state after another and return its rate of change.
 
-A cell is not a vector field: what it answers depends on what it has seen. `leadax.methods.FtRnn` steps with it.
+A cell is not a vector field, because the rate depends on all the states read so far. `leadax.methods.FtRnn` uses cells.
 """
 
 import abc
@@ -20,11 +20,11 @@ class Cell(eqx.Module):
 
     @abc.abstractmethod
     def empty(self) -> PyTree:
-        """The memory before anything was seen: zeros."""
+        """The initial memory: zeros."""
 
     @abc.abstractmethod
     def __call__(self, x: State, memory: PyTree) -> tuple[Tangent, PyTree]:
-        """See the state `x`."""
+        """Read the state `x`; return its rate of change and the new memory."""
 
 
 class GRU(Cell):
@@ -33,7 +33,7 @@ class GRU(Cell):
     $$r = \\sigma(W_r x + U_r h), \\quad z = \\sigma(W_z x + U_z h), \\quad
     \\tilde h = \\tanh(W x + U (r \\odot h)), \\quad h' = z \\odot h + (1 - z) \\odot \\tilde h$$
 
-    each with a bias; the rate of change is $V h' + c$.
+    each with a bias. The rate of change is $V h' + c$.
 
     >>> import jax, jax.numpy as jnp
     >>> from leadax.nets import GRU
@@ -61,7 +61,7 @@ class GRU(Cell):
         return jnp.zeros(self.gates.weight.shape[-2], self.gates.weight.dtype)
 
     def __call__(self, x: State, memory: Float[Array, " width"]) -> tuple[Tangent, Float[Array, " width"]]:
-        """See the state `x`."""
+        """Read the state `x`."""
         for_r, for_z, for_candidate = jnp.split(self.inputs(x), 3)
         r, z = jax.nn.sigmoid(jnp.stack([for_r, for_z]) + self.gates(memory).reshape(2, -1))
         candidate = jnp.tanh(for_candidate + self.candidate(r * memory))
@@ -70,13 +70,13 @@ class GRU(Cell):
 
 
 class SpatioTemporalLSTM(eqx.Module):
-    """One layer of PredRNN (Wang et al., 2017): a memory C along time, and a memory M that passes through the layers.
+    """One layer of PredRNN (Wang et al., 2017), with a memory C of its own and a memory M passed between layers.
 
     $$C' = f \\odot C + i \\odot g, \\qquad M' = f' \\odot M + i' \\odot g', \\qquad
     H' = o \\odot \\tanh(W_{1 \\times 1} [C', M'])$$
 
-    with $g, i, f$ from the input and $H$, with $g', i', f'$ from the input and $M$, and the output gate $o$ from the
-    input, $H$, $C'$ and $M'$, all by convolutions.
+    where $g, i, f$ are convolutions of the input and $H$; $g', i', f'$ of the input and $M$; and the output gate $o$ of
+    the input, $H$, $C'$ and $M'$.
     """
 
     from_input: Convolution
@@ -95,7 +95,7 @@ class SpatioTemporalLSTM(eqx.Module):
         self.mixed = Dense(2 * width, width, key=keys[4])
 
     def __call__(self, x: Array, h: Array, c: Array, m: Array) -> tuple[Array, Array, Array]:
-        """The next H, C and M."""
+        """The new H, C and M."""
         from_x = jnp.split(self.from_input(x), 7, axis=-1)
         from_h = jnp.split(self.from_hidden(h), 4, axis=-1)
         from_m = jnp.split(self.from_memory(m), 3, axis=-1)
@@ -109,17 +109,17 @@ class SpatioTemporalLSTM(eqx.Module):
 
 
 class PredRNN(Cell):
-    """Spatio-temporal LSTM layers with the zig-zag memory (Wang et al., 2017), for fields.
+    """Spatio-temporal LSTM layers with a zigzag memory (Wang et al., 2017), for periodic fields.
 
-    M goes up through the layers at each time, and from the top layer to the lowest one of the next time; H and C stay
-    in their layer. The rate of change is a pointwise map of the top H. Convolutions go around the edges.
+    At each time M passes up through the layers, and then from the top layer to the bottom layer of the next time. H and
+    C stay in their layer. The rate of change is a pointwise map of the top H.
 
     >>> import jax, jax.numpy as jnp
     >>> from leadax.nets import PredRNN
-    >>> cell = PredRNN((8, 8, 2), width=4, key=jax.random.key(0))
-    >>> rate, memory = cell(jnp.ones((8, 8, 2)), cell.empty())
+    >>> cell = PredRNN((8, 2), width=4, depth=1, key=jax.random.key(0))
+    >>> rate, memory = cell(jnp.ones((8, 2)), cell.empty())
     >>> rate.shape
-    (8, 8, 2)
+    (8, 2)
     """
 
     levels: tuple[SpatioTemporalLSTM, ...]
@@ -130,6 +130,7 @@ class PredRNN(Cell):
         self, state_shape: tuple[int, ...], *, key: PRNGKey, width: int = 16, depth: int = 2, kernel_size: int = 3
     ):
         space, channels = _checks.field("PredRNN", state_shape)
+        _checks.odd("PredRNN", "kernel_size", kernel_size)
         keys = jax.random.split(key, depth + 1)
         sizes = [channels, *[width] * (depth - 1)]
         self.levels = tuple(
@@ -140,13 +141,13 @@ class PredRNN(Cell):
         self.space = space
 
     def empty(self) -> PyTree:
-        """H and C of each layer, and M, all zero."""
+        """H and C of each layer, and M: all zero."""
         weight = self.readout.weight
         zeros = jnp.zeros((*self.space, weight.shape[-2]), weight.dtype)
         return tuple((zeros, zeros) for _ in self.levels), zeros
 
     def __call__(self, x: State, memory: PyTree) -> tuple[Tangent, PyTree]:
-        """See the state `x`."""
+        """Read the state `x`."""
         own, m = memory
         kept, signal = [], x
         for level, (h, c) in zip(self.levels, own, strict=True):

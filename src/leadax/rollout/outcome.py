@@ -1,4 +1,4 @@
-"""What an adaptive solve came to, as numbers and in words."""
+"""The outcome of an adaptive solve, as numbers and in words."""
 
 from typing import NamedTuple
 
@@ -15,17 +15,18 @@ DONE, OUT_OF_STEPS, STUCK, BROKEN = range(4)
 
 
 class Solution(NamedTuple):
-    """What `solve` returns; under `vmap` every entry gains the batch axes.
+    """The result of `solve`; under `vmap` every entry gains the batch axes.
 
-    - `states`: at the times asked for, NaN from where it failed;
-    - `status`: 0 done; 1 `max_steps` reached; 2 no step is small enough (blow-up, non-finite field); 3 anything else;
-    - `stopped`, `until`: the time that was reached, and the last one asked for;
+    - `states`: at the times asked for; NaN after a failure;
+    - `status`: 0 for success; 1 if `max_steps` was reached; 2 if no step is small enough (blow-up, non-finite field);
+      3 for anything else;
+    - `stopped`, `until`: the time that was reached, and the last one asked for, both since `begin`;
     - `largest`: max |x| where it stopped, which tells a blow-up from a stiff system;
-    - `steps`: how many were made, rejected ones included.
+    - `steps`: how many were taken, rejected ones included.
 
     >>> import jax.numpy as jnp
     >>> from leadax.rollout import solve
-    >>> blown_up = solve(jnp.square, jnp.array([1.0]), jnp.array([0.0, 0.5, 2.0]))
+    >>> blown_up = solve(lambda t, x, u: x**2, jnp.array([1.0]), jnp.array([0.0, 0.5, 2.0]))
     >>> int(blown_up.status), jnp.isnan(blown_up.states[:, 0]).tolist()
     (2, [False, False, True])
     """
@@ -38,16 +39,16 @@ class Solution(NamedTuple):
     steps: Int[Array, "*batch"]
 
 
-def summary(raw: diffrax.Solution, times: Array, clock: Array) -> Solution:
-    """Our account of Diffrax's solution over `clock`, which are the `times` counted from the first one."""
+def summary(raw: diffrax.Solution, times: Float[Array, " time"]) -> Solution:
+    """Summarise Diffrax's solution at `times`."""
     assert raw.ts is not None
     assert raw.ys is not None
     stopped, states, last = raw.ts[1][0], raw.ys[0], raw.ys[1]
-    reached = (clock <= stopped).reshape(-1, *[1] * (states.ndim - 1))
+    reached = (times <= stopped).reshape(-1, *[1] * (states.ndim - 1))
     return Solution(
         states=jnp.where(reached, states, jnp.nan),
         status=_status(raw.result),
-        stopped=times[0] + stopped.astype(times.dtype),
+        stopped=stopped,
         until=times[-1],
         largest=jnp.max(jnp.abs(last)),
         steps=raw.stats["num_steps"],
@@ -60,15 +61,15 @@ def _status(result: diffrax.RESULTS) -> Int[Array, ""]:
     return jnp.select(where, [DONE, OUT_OF_STEPS, STUCK], BROKEN)
 
 
-def raise_if_failed(solution: Solution, *, solver: str = "tsit5", start: float = 0.0) -> None:
-    """A `RunError` for the first failure in a solution or a batch of them: what happened, when, and what to do.
+def raise_if_failed(solution: Solution, *, solver: str = "tsit5", begin: float = 0.0) -> None:
+    """Raise `RunError` for the first failure in a solution or a batch of them: what happened, when, and what to do.
 
-    - `solver`: the name of the one that was used, for the advice;
-    - `start`: added to the times in the message, where the solution counts from zero.
+    - `solver`: the name of the solver that was used, for the advice;
+    - `begin`: the time of the start, added to the times in the message.
 
     >>> import jax.numpy as jnp
     >>> from leadax.rollout import solve
-    >>> raise_if_failed(solve(jnp.square, jnp.array([1.0]), jnp.array([0.0, 2.0])))
+    >>> raise_if_failed(solve(lambda t, x, u: x**2, jnp.array([1.0]), jnp.array([0.0, 2.0])))
     Traceback (most recent call last):
     ...
     leadax.errors.RunError: the solver 'tsit5' stopped at t = 1... on its way to t = 2: ...
@@ -81,8 +82,8 @@ def raise_if_failed(solution: Solution, *, solver: str = "tsit5", start: float =
     pick = lambda values: np.asarray(values).ravel()[k].item()
     which = f" in solution {k} of {status.size} ({failed.size} failed)" if status.ndim else ""
     raise RunError(
-        f"the solver {solver!r} stopped at t = {start + pick(solution.stopped):.6g} on its way to"
-        f" t = {start + pick(solution.until):.6g}{which}:"
+        f"the solver {solver!r} stopped at t = {begin + pick(solution.stopped):.6g} on its way to"
+        f" t = {begin + pick(solution.until):.6g}{which}:"
         f" {_reason(int(status.ravel()[k]), pick(solution.steps), pick(solution.largest))};"
         f" {_advice(int(status.ravel()[k]), solver, np.asarray(solution.states).dtype)}"
     )

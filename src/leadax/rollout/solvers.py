@@ -22,18 +22,18 @@ IMPLICIT: dict[str, Callable[..., diffrax.AbstractSolver]] = {
 }
 
 SOLVERS: dict[str, Callable[..., diffrax.AbstractSolver]] = EXPLICIT | IMPLICIT
-"""The methods that `predict` knows by name; the last three are implicit, for stiff systems."""
+"""The adaptive methods by name; the last three are implicit, for stiff systems."""
 
 
 class StopWhenStuck(diffrax.PIDController):
-    """Diffrax's controller, which also ends the solve once steps cannot get any smaller: at a blow-up, for instance.
+    """Diffrax's PID controller, which also ends the solve once steps cannot get any smaller, as at a blow-up.
 
-    On its own it would try the same step again until `max_steps`. Its `dtmin` is a constant, which cannot serve both
+    On its own it would try the same step again until `max_steps`. Its `dtmin` is a constant, which cannot suit both
     the first moments of a stiff system and its last; here the limit is the spacing of numbers at the current time.
     """
 
     def adapt_step_size(self, t0, t1, *args, **kwargs):
-        """As Diffrax, with the result `dt_min_reached` where the next step is no smaller than one that failed."""
+        """As in Diffrax, with the result `dt_min_reached` if the next step is no smaller than one that failed."""
         keep, start, end, jump, state, result = super().adapt_step_size(t0, t1, *args, **kwargs)
         # Negated, since comparisons with NaN are false and a step to NaN is just as stuck. 0.9 of the spacing rounds up
         # to the spacing, so a failed step of that size is followed by itself, never by an empty one.
@@ -43,23 +43,26 @@ class StopWhenStuck(diffrax.PIDController):
 
 
 def method_and_controller(
-    name: str, rtol: float | Array, atol: float | Array, landings: Array
+    name: str, rtol: float | Array, atol: float | Array, landings: Array, jumps: Array | None = None
 ) -> tuple[diffrax.AbstractSolver, diffrax.ClipStepSizeController]:
-    """The method of that name, and steps that keep its error below rtol·|x| + atol and land on the times `landings`.
+    """The method of that name, and a controller that keeps its error below rtol·|x| + atol.
 
-    Landing costs a step per time (0.2 against 0.1 ms for 20 times of Lotka–Volterra, 0.6 against 0.15 ms for 200), but
-    what is returned then has the accuracy asked for. Interpolated states were 2 (Tsit5) to 1 700 times (Dopri8) worse:
-    interpolation is of lower order than the method, for the implicit ones cubic or linear.
+    - `landings`: times to step onto. This costs a step per time (0.2 instead of 0.1 ms for 20 times of Lotka–Volterra,
+      0.6 instead of 0.15 ms for 200), but the states there then have the accuracy asked for. Interpolated states were
+      2 (Tsit5) to 1 700 times (Dopri8) worse, since interpolation is of lower order than the method: cubic or linear
+      for the implicit ones;
+    - `jumps`: times at which the field is discontinuous. Steps end just before and start just after. This saves
+      `kvaerno5` little, since one of its stages lies beyond the end of the step.
     """
     build = lookup("solver", name, SOLVERS)
     if name in EXPLICIT:
         control = StopWhenStuck(rtol=rtol, atol=atol)
-        return build(), diffrax.ClipStepSizeController(control, step_ts=landings)
-    # Diffrax solves the equations of a stage to 1 % of the tolerances. float32 has no digits for that: all of 24 solves
-    # of dx/dt = x² by Kvaerno5 got lost in rounding, with steps that shrank to nothing, well before the blow-up.
-    # Solving to the tolerances themselves, with the PI control that Diffrax advises for stiff systems, also takes a
-    # quarter of the steps (van der Pol at 1e-8: 1 477 against 6 204; Lotka–Volterra: 64 against 339), and errors stay
-    # within a few tolerances.
+        return build(), diffrax.ClipStepSizeController(control, step_ts=landings, jump_ts=jumps)
+    # Diffrax solves the equations of a stage to 1 % of the tolerances. float32 lacks the digits for that: all of 24
+    # solves of dx/dt = x² by Kvaerno5 got lost in rounding, their steps shrinking to nothing well before the blow-up.
+    # Solving to the tolerances themselves, with the PI control that Diffrax recommends for stiff systems, also takes a
+    # quarter of the steps (van der Pol at 1e-8: 1 477 instead of 6 204; Lotka–Volterra: 64 instead of 339), and errors
+    # stay within a few tolerances.
     control = StopWhenStuck(rtol=rtol, atol=atol, pcoeff=0.3, icoeff=0.4)
     finder = diffrax.VeryChord(rtol=100 * rtol, atol=100 * atol)  # pyright: ignore[reportArgumentType]
-    return build(root_finder=finder), diffrax.ClipStepSizeController(control, step_ts=landings)
+    return build(root_finder=finder), diffrax.ClipStepSizeController(control, step_ts=landings, jump_ts=jumps)

@@ -1,4 +1,4 @@
-"""The truth: systems to simulate. One file per equation; a new one is a file and a line in `SYSTEMS`."""
+"""Systems to simulate, one file per equation. To add one, write a file and add a line to `SYSTEMS`."""
 
 from .draws import SPLITS as SPLITS
 from .registry import SYSTEMS as SYSTEMS

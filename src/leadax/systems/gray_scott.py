@@ -1,8 +1,9 @@
-"""Gray–Scott: two chemicals that react and diffuse on a periodic plane.
+"""Gray–Scott: two chemicals that react and diffuse on a periodic grid.
 
     ∂u/∂t = D_u·Δu − u·v² + F·(1 − u)        ∂v/∂t = D_v·Δv + u·v² − (F + k)·v
 
-Δ is the nine-point stencil with weights −3, ½ (sides) and ¼ (corners), spacing 1: the discrete equation is the truth.
+Δ is the nine-point stencil with weights −3 (centre), ½ (sides) and ¼ (corners) and spacing 1. The equation discretised
+in this way is the ground truth.
 """
 
 import jax.numpy as jnp
@@ -21,12 +22,12 @@ D_U, D_V = 0.2097, 0.105
 BACKGROUND, SPOT = (0.95, 0.05), (0.0, 1.0)
 
 TRAINING = [(0.037, 0.060), (0.030, 0.062), (0.039, 0.058)]
-# The first lies within the triangle of the training parameters, the second outside it (both form patterns).
+# The first is inside the triangle of the training parameters, the second outside. Both form patterns.
 NOVEL = [(0.035, 0.060), (0.042, 0.061)]
 
 
 def gray_scott(protocol: str = "clean") -> System:
-    """The paper's three environments, and two novel ones; K = 10 points with Δt = 40."""
+    """The paper's three environments and two novel ones, with K = 10 points and Δt = 40."""
     paper = protocol == "paper"
     corners = lambda random: np.array([random.randint(0, SIZE - SIDE, size=2) for _ in range(SQUARES)])
     return System(
@@ -44,7 +45,7 @@ def gray_scott(protocol: str = "clean") -> System:
 
 
 def laplacian(field: Array) -> Array:
-    """The stencil is an outer product, (½ 1 ½)ᵀ(½ 1 ½) − 4·identity: one pass along each axis."""
+    """Δ of a field `(y, x)`, computed along one axis after the other: the stencil is (½ 1 ½)ᵀ(½ 1 ½) − 4·identity."""
     smooth = lambda a, axis: a + 0.5 * (jnp.roll(a, 1, axis) + jnp.roll(a, -1, axis))
     return smooth(smooth(field, 0), 1) - 4.0 * field
 
@@ -60,12 +61,12 @@ def tangent(state: Array, parameters: Parameters) -> Array:
 
 
 def initial_state(key: PRNGKey) -> Array:
-    """A background of (0.95, 0.05) and three squares of (0, 1), 3 × 3 each, that end before the last row and column."""
+    """A background of (0.95, 0.05) with three 3 × 3 squares of (0, 1), which never touch the last row or column."""
     return with_squares(jr.randint(key, (SQUARES, 2), 0, SIZE - SIDE))
 
 
 def with_squares(corners: Array) -> Array:
-    """The state with squares at these corners `(square, axis)`."""
+    """The initial state with squares at the given corners `(square, axis)`."""
     offset = jnp.arange(SIZE)[None, None, :] - corners[..., None]
     inside = (offset >= 0) & (offset < SIDE)
     spot = jnp.any(inside[:, 0, :, None] & inside[:, 1, None, :], axis=0)

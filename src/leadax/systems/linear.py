@@ -1,6 +1,6 @@
-"""The linear system of the paper's theory: du/dt = Q·Λ_e·Qᵀ·u in eight dimensions.
+"""The linear system of the paper's theory section, in eight dimensions: du/dt = Q·Λ_e·Qᵀ·u.
 
-Environment i has eigenvalue 0 along the i-th column of Q and −0.5 along all others.
+In environment i, the eigenvalue of the i-th column of Q is 0 and all others are −0.5.
 """
 
 import jax.numpy as jnp
@@ -11,24 +11,24 @@ from jaxtyping import Array, Float
 from .._types import PRNGKey
 from .draws import keys, published
 from .solve import Parameters, adaptive, tolerances
-from .system import System, same
+from .system import System, identity
 
 DIMENSION = 8
 
 
 def rotation() -> Float[np.ndarray, "8 8"]:
-    """Q: one orthogonal matrix, drawn uniformly once and for all."""
+    """Q, a fixed orthogonal matrix drawn from the uniform distribution."""
     normal = np.random.default_rng(2021).normal(size=(DIMENSION, DIMENSION))
     q, r = np.linalg.qr(normal)
-    return q * np.sign(np.diag(r))  # without the signs, QR does not give the uniform distribution
+    return q * np.sign(np.diag(r))  # without the signs, the distribution would not be uniform
 
 
 def linear(protocol: str = "clean") -> System:
-    """Eight spectra; K = 20 points with Δt = 0.08, over which a decaying direction shrinks to a half.
+    """Eight environments and two novel ones, with K = 20 points and Δt = 0.08.
 
-    The paper does not say which Δt: docs/theory.md says how this one was chosen.
-
-    The novel environments have two zero eigenvalues (between the training ones) and none (outside of them).
+    Decaying directions shrink to about half over a trajectory. The paper does not give Δt: docs/theory.md explains the
+    choice. One novel environment has two zero eigenvalues (it interpolates the training environments), the other none
+    (it extrapolates).
     """
     paper = protocol == "paper"
     return System(
@@ -40,7 +40,7 @@ def linear(protocol: str = "clean") -> System:
         trajectories={"train": 4, "test": 32, "novel": 1, "novel-test": 32},
         tangent=tangent,
         draws=published(lambda random: random.randn(DIMENSION)) if paper else keys,
-        initial_state=same if paper else initial_state,
+        initial_state=identity if paper else initial_state,
         solve=adaptive(tangent, **tolerances(protocol, clean=1e-12)),
         protocol=protocol,
     )
@@ -59,7 +59,7 @@ def tangent(state: Array, parameters: Parameters) -> Array:
 
 
 def initial_state(key: PRNGKey) -> Array:
-    """Standard normal."""
+    """Standard normal distribution."""
     return jr.normal(key, (DIMENSION,))
 
 

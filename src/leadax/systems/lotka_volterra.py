@@ -2,7 +2,7 @@
 
     du/dt = α·u − β·u·v        dv/dt = δ·u·v − γ·v
 
-Along a trajectory δ·u − γ·ln u + β·v − α·ln v is constant.
+The quantity δ·u − γ·ln u + β·v − α·ln v is constant along trajectories.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ from jaxtyping import Array
 from .._types import PRNGKey
 from .draws import keys, published
 from .solve import Parameters, adaptive, tolerances
-from .system import System, same
+from .system import System, identity
 
 # (α, γ) with β = δ = 0.5, in the paper's order.
 TRAINING = [
@@ -30,14 +30,14 @@ TRAINING = [
     (0.75, 0.75),
     (1.0, 1.0),
 ]
-# The paper lists α/β, γ/δ ∈ {1.44, 1.86} but trains on neither: these are what is left for the novel environments.
+# The paper lists α/β, γ/δ ∈ {1.44, 1.86} but does not train on them, so the novel environments have these.
 NOVEL = [(0.72, 0.93), (0.93, 0.72)]
 # The benchmark of Kirchmeyer et al. (2022): β and δ vary, α = γ = 0.5.
 CODA_TRAINING, CODA_NOVEL = (0.5, 0.75, 1.0), (0.625, 1.125)
 
 
 def lotka_volterra(protocol: str = "clean") -> System:
-    """The paper's ten environments, and two novel ones; K = 20 points with Δt = 0.5."""
+    """The paper's ten environments and two novel ones, with K = 20 points and Δt = 0.5."""
     paper = protocol == "paper"
     return System(
         name="lotka-volterra",
@@ -47,14 +47,14 @@ def lotka_volterra(protocol: str = "clean") -> System:
         novel=_environments(NOVEL),
         tangent=tangent,
         draws=published(lambda random: random.random_sample(2) + 1) if paper else keys,
-        initial_state=same if paper else initial_state,
+        initial_state=identity if paper else initial_state,
         solve=adaptive(tangent, **tolerances(protocol)),
         protocol=protocol,
     )
 
 
 def lotka_volterra_coda(protocol: str = "clean") -> System:
-    """CoDA's nine environments and four novel ones; 4 trajectories from [1, 3]², 20 points with Δt = 0.5."""
+    """The nine environments and four novel ones of CoDA, with 4 trajectories from [1, 3]², K = 20 and Δt = 0.5."""
     grid = lambda values: {
         f"beta={beta:g},delta={delta:g}": {"alpha": 0.5, "beta": beta, "gamma": 0.5, "delta": delta}
         for beta in values

@@ -1,13 +1,14 @@
-"""Navier–Stokes on the unit torus: the vorticity w of an incompressible flow under a constant forcing.
+"""Navier–Stokes on the unit torus: the vorticity w of an incompressible flow with a constant forcing.
 
     ∂w/∂t = −v·∇w + ν·Δw + ξ        ∇·v = 0, w = ∇ × v
     ξ(x, y) = A·[sin 2π(a·x + b·y) + cos 2π(c·x + d·y)]
 
-An environment is its forcing: the wave numbers (a, b) and (c, d). `x` is the last axis of a field, `y` the one before.
+Environments differ in their forcing: the wave numbers (a, b) and (c, d). The axes of a field are `(y, x)`.
 
-Two schemes, both pseudo-spectral. `paper`: on the 32 × 32 grid of the data, Crank–Nicolson for the diffusion and an
-explicit Euler step of 1e-3 for the rest. `clean`: on a finer grid, of which every second point is observed, fourth
-order in time with the diffusion exact (see `spectral.py`; `docs/data.md` has the measured errors of both).
+There are two pseudo-spectral schemes. The protocol `paper` uses the 32 × 32 grid of the data, Crank–Nicolson for
+diffusion and explicit Euler for the rest, with steps of 1e-3. The protocol `clean` uses a grid twice as fine, of which
+every second point is observed, and a fourth-order method with exact diffusion (see `spectral.py`). The errors of both
+are in `docs/data.md`.
 """
 
 import jax.numpy as jnp
@@ -28,19 +29,19 @@ FIELD_ALPHA, FIELD_TAU = 2.5, 7.0
 
 Waves = tuple[tuple[int, int], tuple[int, int]]  # (a, b) of the sine, (c, d) of the cosine
 COMMON: list[Waves] = [((1, 1), (1, 1)), ((1, 1), (1, 2)), ((1, 1), (2, 1))]
-FOURTH_IN_CODE: Waves = ((1, 2), (2, 1))  # made the published numbers
+FOURTH_IN_CODE: Waves = ((1, 2), (2, 1))  # used for the published numbers
 FOURTH_IN_TEXT: Waves = ((2, 1), (2, 1))
-# The first pairs two waves that training sees, but never together; the second has a wave that training never sees.
+# The first combines two waves that are in the training environments, but not together. The second has a new wave.
 NOVEL: list[Waves] = [((1, 2), (1, 1)), ((2, 2), (1, 2))]
 
 
 def navier_stokes(protocol: str = "clean") -> System:
-    """The four forcings behind the paper's numbers, and two novel ones; K = 10 points with Δt = 1."""
+    """The four forcings used for the paper's results and two novel ones, with K = 10 points and Δt = 1."""
     return _system("navier-stokes", protocol, FOURTH_IN_CODE)
 
 
 def navier_stokes_text(protocol: str = "clean") -> System:
-    """The same with the fourth forcing as the paper's text has it."""
+    """As `navier_stokes`, but with the fourth forcing as in the text of the paper."""
     return _system("navier-stokes-text", protocol, FOURTH_IN_TEXT)
 
 
@@ -53,7 +54,7 @@ def _system(name: str, protocol: str, fourth: Waves) -> System:
     spin_up_times = np.array([0.0, SPIN_UP])
 
     def initial_state(key: PRNGKey) -> Array:
-        """A Gaussian random field, let flow under the first forcing."""
+        """A Gaussian random field after a spin-up with the first forcing."""
         rough = Torus(SIZE).resample(random_field(key), refinement * SIZE)
         return solve(rough, {k: jnp.asarray(v) for k, v in first.items()}, spin_up_times)[-1]
 
@@ -73,7 +74,7 @@ def _system(name: str, protocol: str, fourth: Waves) -> System:
 
 
 def solver(torus: Torus, stepper: Stepper, max_step: float) -> Solve:
-    """Solve on this grid with this scheme, in Fourier space from the first time to the last."""
+    """A solver on the given grid with the given scheme, which stays in Fourier space between observations."""
 
     def solve(state: Array, parameters: Parameters, times: np.ndarray) -> Array:
         force = torus.to_modes(forcing(parameters, torus.size))
@@ -85,11 +86,11 @@ def solver(torus: Torus, stepper: Stepper, max_step: float) -> Solve:
 
 
 def tangent(state: Array, parameters: Parameters) -> Array:
-    """∂w/∂t of a state `(y, x, 1)` on its own grid, dealiased."""
+    """∂w/∂t of a state `(y, x, 1)`, dealiased."""
     torus = Torus(state.shape[0])
     modes = torus.to_modes(state[..., 0])
     force = torus.to_modes(forcing(parameters, torus.size))
-    diffusion = scale(modes, -parameters["viscosity"] * torus.squared)
+    diffusion = scale(modes, -parameters["viscosity"] * torus.squared_wave_numbers)
     return torus.to_field(torus.advection(modes) + diffusion + force)[..., None]
 
 
@@ -102,11 +103,11 @@ def forcing(parameters: Parameters, size: int) -> Array:
 
 
 def random_field(key: PRNGKey) -> Array:
-    """A Gaussian field with covariance σ²·(−Δ + τ²)^(−α), σ = τ^(α−1), and mean zero, on the grid of the data."""
+    """A Gaussian random field with mean zero and covariance σ²·(−Δ + τ²)^(−α), σ = τ^(α−1), on the data's grid."""
     torus = Torus(SIZE)
     white = torus.to_modes(jr.normal(key, (SIZE, SIZE)))
-    deviation = FIELD_TAU ** (FIELD_ALPHA - 1) * (torus.squared + FIELD_TAU**2) ** (-FIELD_ALPHA / 2)
-    kept = torus.kept_when_resampled * (torus.squared > 0)
+    deviation = FIELD_TAU ** (FIELD_ALPHA - 1) * (torus.squared_wave_numbers + FIELD_TAU**2) ** (-FIELD_ALPHA / 2)
+    kept = torus.below_nyquist * (torus.squared_wave_numbers > 0)
     return torus.to_field(scale(white, SIZE * deviation * kept))[..., None]
 
 

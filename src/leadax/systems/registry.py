@@ -1,4 +1,4 @@
-"""The systems by name."""
+"""All systems, by name."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -23,11 +23,12 @@ SYSTEMS: Mapping[str, Callable[[str], System]] = {
 
 @cache
 def get_system(name: str, protocol: str = "clean") -> System:
-    """A system of the paper, by name.
+    """Get a system by name.
 
     **Arguments**
 
-    - `protocol`: `paper`, with the paper's own solvers and tolerances, or `clean`, solved to many digits.
+    - `name`: a key of `SYSTEMS`.
+    - `protocol`: `paper` for the paper's solvers and tolerances, or `clean` for an accurate solution.
 
     >>> list(get_system("gray-scott").environments)
     ['F=0.037,k=0.06', 'F=0.03,k=0.062', 'F=0.039,k=0.058']

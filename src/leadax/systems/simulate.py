@@ -1,4 +1,4 @@
-"""From a system to data: all environments of a batch of trajectories in one compiled program."""
+"""Simulate trajectories of a system, in batches that run all environments in one compiled program."""
 
 import math
 import os
@@ -18,8 +18,8 @@ from ..errors import InputError, RunError
 from .solve import Parameters
 from .system import Environments, System
 
-# Numbers in the states that one program advances at once. About 128 KiB: with the stages of a Runge–Kutta step this
-# stays in a core's cache. On Gray–Scott and Navier–Stokes larger batches were up to twice as slow per trajectory.
+# How many numbers the states of one batch have. 128 KiB, so that all stages of a Runge–Kutta step fit into a core's
+# cache: larger batches were up to twice as slow per trajectory on Gray–Scott and Navier–Stokes.
 BATCH_NUMBERS = 2**14
 
 
@@ -32,19 +32,18 @@ def simulate(
     environments: int | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Trajectories:
-    """Simulate a system in float64.
+    """Simulate trajectories of a system, in float64.
 
-    The i-th initial state is the same in every environment, depends only on the key, the split and i, and differs
-    between splits.
+    The i-th initial state is the same in all environments. It depends on the key, the split and i only.
 
     **Arguments**
 
-    - `system`: see `System`, and `leadax.systems.get_system` for those of the paper.
-    - `key`: a `jax.random` key; the same key gives the same bytes on the same machine.
-    - `split`: `train`, `test`, `novel` (environments that training never sees) or `novel-test`.
-    - `trajectories`: how many per environment; the system's own number by default.
-    - `environments`: only the first so many; all by default.
-    - `progress`: called with the number of trajectories done and their total.
+    - `system`: see `System`. `leadax.systems.get_system` has those of the paper.
+    - `key`: a `jax.random` key. The same key gives the same data, bit for bit, on the same machine.
+    - `split`: `train`, `test`, `novel` (environments that are not used for training) or `novel-test`.
+    - `trajectories`: the number of trajectories per environment. Defaults to the system's own for this split.
+    - `environments`: simulate only the first so many environments. Defaults to all.
+    - `progress`: called with the number of finished trajectories and their total.
 
     >>> import jax.random as jr
     >>> from leadax.systems import get_system
@@ -78,15 +77,15 @@ def _batches(
     count = len(draws)
     parameters = {n: jnp.array([environments[e][n] for e in environments]) for n in _parameter_names(environments)}
     numbers = math.prod(jax.eval_shape(system.initial_state, draws[0]).shape) * len(environments)
-    # No more than half of them in one batch, so that a second core has work.
+    # Two batches or more, so that a second core has work.
     size = max(1, min(BATCH_NUMBERS // numbers, math.ceil(count / 2)))
     starts = range(0, count, size)
-    # The last batch is filled up, so that one shape is compiled; `simulate` cuts the surplus.
+    # Fill the last batch, so that only one shape is compiled. `simulate` removes the surplus.
     draws = draws[np.minimum(np.arange(len(starts) * size), count - 1)]
     program = _compiled(system, size, draws.shape[1:], draws.dtype, len(environments), tuple(parameters))
 
     def run(start: int) -> np.ndarray:
-        with jax.enable_x64(True):  # the setting belongs to a thread
+        with jax.enable_x64(True):  # this setting is local to a thread
             return np.asarray(program(draws[start : start + size], parameters))
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -99,14 +98,14 @@ def _batches(
 def _compiled(
     system: System, size: int, shape: tuple[int, ...], dtype: Any, environments: int, names: tuple[str, ...]
 ) -> Callable[..., Array]:
-    # Compiled ahead, so that the threads do not each compile it; kept, since compiling takes longer than most solves.
+    # Compiled ahead of time, so that not every thread compiles it, and cached: it takes longer than most solves.
     draws = jax.ShapeDtypeStruct((size, *shape), dtype)
     parameters = {name: jax.ShapeDtypeStruct((environments,), jnp.float64) for name in names}
     return jax.jit(partial(_solve_batch, system, environments)).lower(draws, parameters).compile()
 
 
 def _solve_batch(system: System, environments: int, draws: Array, parameters: Parameters) -> Array:
-    """States `(env, traj, time, *space, channel)`: initial states once per trajectory, then every environment."""
+    """States `(env, traj, time, *space, channel)`. All environments start from the same initial states."""
     initial = jax.vmap(system.initial_state)(draws)
     every_trajectory = jax.vmap(system.solved, in_axes=(0, None))
     return jax.vmap(every_trajectory, in_axes=(None, 0), axis_size=environments)(initial, parameters)
@@ -118,7 +117,7 @@ def _check_solved(states: np.ndarray, system: System, environments: Sequence[str
         e, i, k = bad[np.argmin(bad[:, 2])][:3]
         raise RunError(
             f"the simulation of `{system.name}` blows up in environment `{environments[e]}`, trajectory {i}, "
-            f"before time {system.times[k]:g}: check the parameters and the initial states, nothing was written"
+            f"before time {system.times[k]:g}: check the parameters and the initial states; nothing was written"
         )
 
 
@@ -126,7 +125,7 @@ def _first(environments: Environments, count: int | None) -> Environments:
     if count is None:
         return environments
     if not 1 <= count <= len(environments):
-        raise InputError(f"`environments` must be from 1 to {len(environments)}, got {count}")
+        raise InputError(f"`environments` must be between 1 and {len(environments)}, got {count}")
     return dict(list(environments.items())[:count])
 
 

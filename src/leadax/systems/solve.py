@@ -1,4 +1,4 @@
-"""How the truth is solved: adaptive Runge–Kutta for any equation, fixed steps for schemes made for one equation."""
+"""Solvers for simulation: adaptive Runge–Kutta methods for any ODE, and fixed steps for special schemes."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
@@ -23,16 +23,18 @@ def adaptive(
     atol: float = 1e-8,
     interpolate: bool = False,
 ) -> Solve:
-    """Solve with the embedded pair of Dormand and Prince, 5(4), and steps of its own choice.
+    """Solve with the method of Dormand and Prince, of order 5 or 8, and adaptive steps.
 
-    Below a tolerance of 1e-6 the pair of order 8 takes a fifth of the steps, so it is used there.
+    Order 8 is used for tolerances of 1e-6 and below, where it takes a fifth of the steps.
 
     **Arguments**
 
-    - `interpolate`: read the states off between steps, as the paper's data do, instead of stepping onto each
-      observation time. At loose tolerances this is where most of the error comes from.
+    - `tangent`: `(state, parameters) -> dx/dt`.
+    - `rtol`, `atol`: relative and absolute tolerance.
+    - `interpolate`: interpolate between steps, as in the paper's data, instead of stepping to each observation time.
+      With loose tolerances, interpolation causes most of the error.
 
-    What it does not reach Diffrax fills with infinity; `simulate` turns that into an error.
+    If the solver fails, Diffrax fills the remaining states with infinity. `simulate` turns these into an error.
     """
     solver = diffrax.Dopri5() if rtol > 1e-6 else diffrax.Dopri8()
 
@@ -60,19 +62,19 @@ def adaptive(
 
 
 def tolerances(protocol: str, clean: float = 1e-8) -> dict[str, Any]:
-    """Arguments of `adaptive`: those that made the paper's data, or `clean` for both tolerances."""
+    """Arguments of `adaptive` for a protocol: as in the paper's data, or else `clean` for both tolerances."""
     if protocol == "paper":
-        # SciPy's rtol 1e-3 and atol 1e-6. Diffrax estimates the error of the same pair by another embedded formula,
-        # which comes out at 2/3, and starts with longer steps: with half the tolerance its data are about as wrong as
-        # SciPy's (mean squared 1.3e-5 against 2.5e-5 on Lotka–Volterra; 1.3e-4 with the same tolerance).
+        # The paper used SciPy with rtol 1e-3 and atol 1e-6. Diffrax's error estimate for the same method is 2/3 of
+        # SciPy's, and its first steps are longer. With half the tolerances, its errors are similar: on Lotka–Volterra
+        # the mean squared error is 1.3e-5, against 2.5e-5 in SciPy. With the same tolerances it is 1.3e-4.
         return {"rtol": 0.5e-3, "atol": 0.5e-6, "interpolate": True}
     return {"rtol": clean, "atol": clean}
 
 
 def fixed_steps(stepper: Callable[[Array], Step], state: Array, times: np.ndarray, max_step: float) -> Array:
-    """States at the given times by `stepper(dt)(state)`, with equal steps of at most `max_step` in each interval."""
+    """States at the given times, by `stepper(dt)(state)` with equal steps of at most `max_step` in each interval."""
     intervals = np.diff(times)
-    # 1e-9: an interval of 1 is 1000 steps of 1e-3, not 1001.
+    # 1e-9 absorbs rounding: an interval of 1 is 1000 steps of 1e-3, not 1001.
     counts = np.maximum(1, np.ceil(intervals / max_step - 1e-9)).astype(int)
 
     def advance(state: Array, interval: tuple[Array, Array]) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""Fields on the unit torus in Fourier space, and two schemes that step them in time."""
+"""Fields on the unit torus in Fourier space, and two time-stepping schemes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,20 +15,20 @@ from .solve import Step
 
 @dataclass(frozen=True)
 class Torus:
-    """The unit torus with `size` × `size` points; modes are those of a real transform, `(size, size // 2 + 1)`."""
+    """A grid of `size` × `size` points on the unit torus. Modes are those of `rfft2`: `(size, size // 2 + 1)`."""
 
     size: int
 
     @cached_property
     def wave_numbers(self) -> tuple[np.ndarray, np.ndarray]:
-        """2π·k along y (first axis) and x (last axis), ready to broadcast."""
+        """2π·k along y (the first axis) and x (the last axis), as arrays of the shape of the modes."""
         along = 2 * np.pi * np.fft.fftfreq(self.size, 1 / self.size)
         half = 2 * np.pi * np.fft.rfftfreq(self.size, 1 / self.size)
         return np.broadcast_arrays(along[:, None], half[None, :])  # type: ignore[return-value]
 
     @cached_property
-    def squared(self) -> np.ndarray:
-        """The eigenvalues of −Δ."""
+    def squared_wave_numbers(self) -> np.ndarray:
+        """(2π)²·|k|², the eigenvalues of −Δ."""
         return self.wave_numbers[0] ** 2 + self.wave_numbers[1] ** 2
 
     @cached_property
@@ -37,8 +37,8 @@ class Torus:
         return np.all(np.abs(self.wave_numbers) <= limit, axis=0).astype(float)
 
     @cached_property
-    def kept_when_resampled(self) -> np.ndarray:
-        """1 but for the highest frequency, which has no sign and so no counterpart on another grid."""
+    def below_nyquist(self) -> np.ndarray:
+        """0 for the Nyquist frequency, whose sign is ambiguous and which other grids cannot represent; 1 elsewhere."""
         highest = np.pi * self.size
         return np.all(np.abs(self.wave_numbers) < highest - 1, axis=0).astype(float)
 
@@ -53,13 +53,13 @@ class Torus:
     @cached_property
     def _advection_factors(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         ky, kx = self.wave_numbers
-        velocity = np.stack([ky, -kx]) / np.where(self.squared == 0, 1.0, self.squared)
+        velocity = np.stack([ky, -kx]) / np.where(self.squared_wave_numbers == 0, 1.0, self.squared_wave_numbers)
         return velocity, (kx**2 - ky**2) * self._dealiased, kx * ky * self._dealiased
 
     def advection(self, modes: Array) -> Array:
-        """−v·∇w of the vorticity w, without the upper third of its modes (the 2/3 rule).
+        """−v·∇w of the vorticity w, dealiased by the 2/3 rule.
 
-        Written as −(∂xx − ∂yy)(v_x·v_y) − ∂xy(v_y² − v_x²), which needs four transforms where v·∇w needs five.
+        Computed as −(∂xx − ∂yy)(v_x·v_y) − ∂xy(v_y² − v_x²), which needs four transforms instead of five.
         """
         velocity, of_product, of_difference = self._advection_factors
         vx, vy = self.to_field(scale(1j * modes[None], velocity))
@@ -67,8 +67,8 @@ class Torus:
         return scale(product, of_product) + scale(difference, of_difference)
 
     def resample(self, state: Array, size: int) -> Array:
-        """The same trigonometric polynomial `(y, x, 1)` on a grid at least as fine."""
-        modes = scale(self.to_modes(state[..., 0]), self.kept_when_resampled * (size / self.size) ** 2)
+        """Interpolate a state `(y, x, 1)` to a grid of `size` × `size` points, at least as fine."""
+        modes = scale(self.to_modes(state[..., 0]), self.below_nyquist * (size / self.size) ** 2)
         half, rows = self.size // 2, size - self.size
         wide = jnp.pad(modes, ((0, 0), (0, rows // 2)))
         middle = jnp.zeros((rows, wide.shape[1]), wide.dtype)
@@ -77,7 +77,7 @@ class Torus:
 
 
 def scale(modes: Array, factor: Array | np.ndarray) -> Array:
-    """Complex times real, without the half of the work that multiplies by zero."""
+    """Multiply complex modes by a real factor, in half the time of a complex product."""
     return jax.lax.complex(modes.real * factor, modes.imag * factor)
 
 
@@ -85,15 +85,15 @@ Stepper: TypeAlias = Callable[[Torus, Array | float, Array, Array], Step]
 
 
 def crank_nicolson_euler(torus: Torus, viscosity: Array | float, force: Array, dt: Array) -> Step:
-    """First order: diffusion by the mean of both ends of the step, all else from its beginning."""
-    half = 0.5 * dt * viscosity * torus.squared
+    """First order: Crank–Nicolson for diffusion, explicit Euler for the rest."""
+    half = 0.5 * dt * viscosity * torus.squared_wave_numbers
     keep, gain = (1 - half) / (1 + half), dt / (1 + half)
     return lambda modes: scale(modes, keep) + scale(torus.advection(modes) + force, gain)
 
 
 def integrating_factor_rk4(torus: Torus, viscosity: Array | float, force: Array, dt: Array) -> Step:
-    """Fourth order: classical Runge–Kutta for exp(−tνΔ)·w, whose diffusion is exact."""
-    half = jnp.exp(-0.5 * dt * viscosity * torus.squared)
+    """Fourth order: the classical Runge–Kutta method for exp(−tνΔ)·w, so that diffusion is exact."""
+    half = jnp.exp(-0.5 * dt * viscosity * torus.squared_wave_numbers)
     rate = lambda modes: torus.advection(modes) + force
 
     def step(modes: Array) -> Array:

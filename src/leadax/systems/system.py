@@ -1,4 +1,4 @@
-"""What a system is: an equation, its environments, its initial states, and how it is solved. All data, no subclass."""
+"""`System`: an equation with its environments, its initial states and its solver."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,18 +16,18 @@ Protocol: TypeAlias = Literal["paper", "clean"]
 Environments: TypeAlias = Mapping[str, Mapping[str, float]]
 
 
-def same(state: State) -> State:
-    """What is observed of a state unless a system says otherwise: all of it."""
+def identity(state: State) -> State:
+    """Return the state."""
     return state
 
 
-# Compared by identity, so that programs compiled for a system can be kept.
+# `eq=False`: systems are compared by identity, so that they can be keys of the cache of compiled programs.
 @dataclass(frozen=True, eq=False)
 class System:
-    """A family of dynamical systems dx/dt = tangent(x; parameters of the environment).
+    """A dynamical system dx/dt = tangent(x, p) whose parameters p depend on the environment.
 
-    A system of your own takes ten lines; here is FitzHugh–Nagumo, v' = v − v³/3 − w + I, w' = (v + a − b·w)/τ, with
-    a different current I in each environment:
+    You can define your own in ten lines. This is FitzHugh–Nagumo, v' = v − v³/3 − w + I, w' = (v + a − b·w)/τ, with a
+    different current I in each environment:
 
     >>> import jax.numpy as jnp, jax.random as jr, numpy as np
     >>> import leadax as lx
@@ -48,18 +48,18 @@ class System:
 
     **Fields**
 
-    - `name`: lower case with hyphens; goes into the data's attributes.
+    - `name`: in lower case, with hyphens. It is stored in the attributes of the data.
     - `channels`: the names of the channels of an observed state.
-    - `times`: when a trajectory is observed.
-    - `environments`: for each, by name, its parameters. All have the same parameters.
+    - `times`: the times at which trajectories are observed.
+    - `environments`: the environments by name, each with the values of its parameters. All have the same parameters.
     - `tangent`: `(state, parameters) -> dx/dt`.
-    - `initial_state`: `key -> state`, one draw at time zero.
-    - `draws`: what `initial_state` is called with, one for each trajectory; keys by default.
-    - `novel`: environments that training never sees; may be empty.
-    - `trajectories`: how many per environment in each split, unless one asks for another number.
-    - `solve`: `(state, parameters, times) -> states`; by default adaptive steps with tolerance 1e-8.
-    - `observe`: what is seen of a solved state; all of it by default.
-    - `protocol`: which protocol these settings follow.
+    - `initial_state`: `key -> state`, a random initial state.
+    - `novel`: environments that are not used for training; may be empty.
+    - `trajectories`: the default number of trajectories per environment, for each split.
+    - `draws`: `(key, split, count) -> draws`, the arguments of `initial_state`, one per trajectory. Defaults to keys.
+    - `solve`: `(state, parameters, times) -> states`. Defaults to adaptive steps with tolerance 1e-8.
+    - `observe`: `state -> observed state`. Defaults to the whole state.
+    - `protocol`: the name of the protocol, for the attributes of the data.
     """
 
     name: str
@@ -74,7 +74,7 @@ class System:
     )
     draws: Draws = keys
     solve: Solve | None = None
-    observe: Callable[[Array], State] = same
+    observe: Callable[[Array], State] = identity
     protocol: str = "clean"
 
     def __post_init__(self):
@@ -82,21 +82,21 @@ class System:
             expected = next(iter(self.environments.values()))
             if set(parameters) != set(expected):
                 raise InputError(
-                    f"environment `{name}` of system `{self.name}` must have the parameters of the first one, "
+                    f"environment `{name}` of system `{self.name}` must have the same parameters as the first one, "
                     f"{', '.join(expected) or 'none'}; got {', '.join(parameters) or 'none'}"
                 )
         if np.ndim(self.times) != 1 or len(self.times) < 2 or not np.all(np.diff(self.times) > 0):
-            raise InputError(f"`times` of system `{self.name}` must be at least two and increase")
+            raise InputError(f"`times` of system `{self.name}` must be an increasing sequence of at least two")
 
     def solved(self, state: State, parameters: Parameters) -> Array:
-        """The observed states at all times, from one initial state in one environment."""
+        """The observed states at all times, for one initial state and one environment."""
         import jax
 
         solve = self.solve or adaptive(self.tangent)
         return jax.vmap(self.observe)(solve(state, parameters, self.times))
 
     def environments_of(self, split: str) -> Environments:
-        """The environments that a split is made of."""
+        """The environments of a split."""
         if split not in SPLITS:
             raise InputError(f"`split` must be one of {', '.join(SPLITS)}, got `{split}`")
         found = self.novel if split.startswith("novel") else self.environments

@@ -1,6 +1,6 @@
-"""The paper's theory (Sec. 3) as tools: how many samples are enough, how large the error can be, whether sharing helps.
+"""The paper's theory (Sec. 3): sample sizes, error bounds, and minimal decompositions of linear maps.
 
-The names are listed in `__init__.pyi` and loaded on first use: only `measured` needs JAX.
+The names are listed in `__init__.pyi` and loaded on first use, since only `measured` needs JAX.
 """
 
 import lazy_loader

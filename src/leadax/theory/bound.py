@@ -1,4 +1,4 @@
-"""How far the test error can be above the training error, from so many samples."""
+"""Bounds on the test error, for a given number of samples."""
 
 import math
 from dataclasses import dataclass
@@ -12,7 +12,12 @@ from .samples import samples
 
 @dataclass(frozen=True)
 class ErrorBound:
-    """With probability 1 − δ the mean test error is at most `epsilon` above the training error; see `error_bound`."""
+    """With probability 1 − δ, the mean test error exceeds the training error by at most `epsilon`: see `error_bound`.
+
+    - `epsilon`: ε.
+    - `z`: ε₁/ε, the part of ε that is for the shared maps.
+    - `p`, `q`: the terms in the bound.
+    """
 
     epsilon: float
     z: Number
@@ -32,7 +37,7 @@ def error_bound(
     delta: Number = 0.05,
     z: Number | None = None,
 ) -> ErrorBound:
-    """The bound of the linear case (Prop. 5, with r and r′ as in the main text), smallest over z.
+    """The error bound for linear maps (Prop. 5, with r and r′ as in the main text), minimised over z.
 
     $$\\varepsilon = \\max\\{\\sqrt{(p + \\sqrt{p^2 + 4q})/2}, \\sqrt{16/n}\\}, \\quad p = \\tfrac{64}{mn} \\log
     \\tfrac4\\delta, \\quad q = \\tfrac{64}{n} \\lceil (\\tfrac{r'}{mz^2} + \\tfrac{r}{(1-z)^2}) cd(32b)^2 \\rceil \\log
@@ -40,9 +45,11 @@ def error_bound(
 
     **Arguments**
 
-    - `m`: environments; `n`: samples in each;
-    - `r`, `r_shared`: bounds of ‖G_e‖² and ‖F‖² (Frobenius), r and r′; `b`, `c`, `d`: as for `LinearMaps`;
-    - `z`: ε₁/ε; by default the best, for which r′/mz² + r/(1−z)² = ((r′/m)^⅓ + r^⅓)³.
+    - `m`, `n`: the number of environments, and of samples in each.
+    - `r`, `r_shared`: r and r′, bounds on the squared Frobenius norms ‖G_e‖² and ‖F‖².
+    - `b`, `c`, `d`: as in `LinearMaps`.
+    - `delta`: δ, the probability that the bound fails.
+    - `z`: ε₁/ε. Defaults to the best, for which r′/mz² + r/(1−z)² = ((r′/m)^⅓ + r^⅓)³.
 
     >>> few, many = (error_bound(m=m, n=40, r=0.2, r_shared=1.75, b=5, c=50, d=8).epsilon for m in (2, 8))
     >>> many < few
@@ -52,24 +59,22 @@ def error_bound(
     _checks.not_negative(r=r, r_shared=r_shared)
     _checks.positive(b=b, c=c)
     _checks.fraction(delta=delta)
-    split, norms = _best(r_shared / m, r) if z is None else _given(r_shared / m, r, z)
+    split, norms = _best_split(r_shared / m, r) if z is None else _given_split(r_shared / m, r, z)
     p = 64 / (m * n) * math.log(4 / delta)
     try:
         q = 64 / n * math.ceil(norms * c * d * (32 * b) ** 2) * math.log(2 * d**2)
     except OverflowError:
-        raise InputError(
-            f"the bound is too large for a number: r = {r:g}, r_shared = {r_shared:g}, b = {b:g}, c = {c:g}"
-        ) from None
+        raise InputError(f"the bound overflows: r = {r:g}, r_shared = {r_shared:g}, b = {b:g}, c = {c:g}") from None
     return ErrorBound(max(math.sqrt((p + math.sqrt(p**2 + 4 * q)) / 2), math.sqrt(16 / n)), split, p, q)
 
 
-def _best(shared: Number, specific: Number) -> tuple[float, float]:
-    """The z where shared/z² + specific/(1−z)² is smallest, and that value."""
+def _best_split(shared: Number, specific: Number) -> tuple[float, float]:
+    """The z that minimises shared/z² + specific/(1−z)², and the minimum."""
     roots = shared ** (1 / 3), specific ** (1 / 3)
     return roots[0] / sum(roots) if sum(roots) else 0.5, sum(roots) ** 3
 
 
-def _given(shared: Number, specific: Number, z: Number) -> tuple[Number, float]:
+def _given_split(shared: Number, specific: Number, z: Number) -> tuple[Number, float]:
     _checks.fraction(z=z)
     return z, shared / z**2 + specific / (1 - z) ** 2
 
@@ -83,7 +88,7 @@ def smallest_error(
     delta: Number = 0.05,
     z: Number | None = None,
 ) -> float:
-    """The smallest ε for which n samples in each of m environments are enough, for any hypothesis spaces (Prop. 2).
+    """The smallest ε for which n samples in each of m environments suffice, for any hypothesis spaces (Prop. 2).
 
     >>> from leadax.theory import Networks, samples
     >>> space = Networks(R=1, L=1, W=100, D=2, c=1)
@@ -99,8 +104,8 @@ def smallest_error(
         if high > limit * (1 - 1e-9):
             needed = samples(shared, specific, epsilon=high, m=m, delta=delta, z=z).n
             raise InputError(
-                f"`n` = {n:g} samples say nothing: even for the largest error that the theorem knows, {limit:.3g}, "
-                f"it takes {needed:.3g}"
+                f"`n` = {n:g} samples are too few for any bound: even for the largest error that the theorem allows, "
+                f"{limit:.3g}, it needs {needed:.3g}"
             )
         high = min(2 * high, limit * (1 - 1e-10))
     low = high / 2

@@ -1,4 +1,4 @@
-"""How rich a set of functions is: the logarithm of how many balls of size ε cover it (supplement B, Table S1)."""
+"""Capacity of hypothesis spaces: the logarithm of their ε-covering numbers (supplement B, Table S1)."""
 
 import abc
 import math
@@ -10,7 +10,7 @@ from ._checks import Number
 
 
 class HypothesisSpace(abc.ABC):
-    """A set of vector fields with a known bound ω(ε) of its log-capacity."""
+    """A set of vector fields with a known bound ω(ε) on its log-capacity."""
 
     @abc.abstractmethod
     def log_capacity(self, epsilon: Number) -> float:
@@ -19,7 +19,7 @@ class HypothesisSpace(abc.ABC):
     @property
     @abc.abstractmethod
     def largest_epsilon(self) -> float:
-        """Up to where ω is known; infinity if everywhere."""
+        """The upper end of the range where ω is known; may be infinity."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class LinearMaps(HypothesisSpace):
 
     $$\\omega(r, \\varepsilon) = \\lceil r c d (2b)^2 / \\varepsilon^2 \\rceil \\log 2d^2$$
 
-    - `r`: bound of the squared Frobenius norm, in 1/time²;
-    - `b`: bound of the length of a state, in units of the states;
-    - `c`: bound of the squared error of a derivative, in (units of the states/time)²;
+    - `r`: bound on the squared Frobenius norm, in 1/time².
+    - `b`: bound on the norm of a state, in units of the states.
+    - `c`: bound on the squared error of a derivative, in (units of the states/time)².
     - `d`: dimension of the states.
 
     >>> LinearMaps(r=1, b=0.5, c=1, d=1).log_capacity(0.5) == 4 * math.log(2)
@@ -54,7 +54,7 @@ class LinearMaps(HypothesisSpace):
 
     @property
     def largest_epsilon(self) -> float:
-        """Everywhere."""
+        """Infinity."""
         return math.inf
 
 
@@ -64,13 +64,13 @@ class Networks(HypothesisSpace):
 
     $$\\omega(R, L, \\varepsilon) = 2W \\log (8e \\sqrt{c} D R L / \\varepsilon)$$
 
-    It rests on Haussler's theorem, which asks for balls smaller than 2R: $\\varepsilon / 2\\sqrt{c} < 2R$. Where the
-    formula is negative the capacity is 0: one ball is enough, and less than one there cannot be.
+    The proof uses Haussler's theorem, which requires balls smaller than 2R: $\\varepsilon / 2\\sqrt{c} < 2R$. Where the
+    formula is negative, the capacity is 0, since a single ball covers the space.
 
-    - `R`: bound of the length of a tangent, in units of the states/time;
-    - `L`: bound of the Lipschitz constant, in 1/time;
-    - `W`: number of parameters; `D`: number of layers;
-    - `c`: bound of the squared error of a derivative, in (units of the states/time)².
+    - `R`: bound on the norm of a tangent, in units of the states/time.
+    - `L`: bound on the Lipschitz constant, in 1/time.
+    - `W`, `D`: the number of parameters and of layers.
+    - `c`: bound on the squared error of a derivative, in (units of the states/time)².
 
     >>> Networks(R=1, L=1, W=1, D=1, c=1).log_capacity(1.0) == 2 * math.log(8 * math.e)
     True
@@ -92,7 +92,7 @@ class Networks(HypothesisSpace):
 
         Then $R \\le \\sqrt r$ and $L \\le \\sqrt{r/\\alpha}$, so that
         $\\omega = 2W \\log (8e\\sqrt c D r / \\varepsilon\\sqrt\\alpha)$.
-        Training with the weight 1/λ ends with Ω ≤ r = λκ (the corollary), with κ from `kappa`.
+        Training with the penalty weight 1/λ gives Ω ≤ r = λκ (corollary of Prop. S3), with κ from `kappa`.
 
         >>> Networks.from_penalty(4.0, alpha=0.25, W=1, D=1, c=1).L
         4.0
@@ -101,12 +101,11 @@ class Networks(HypothesisSpace):
         return cls(R=math.sqrt(r), L=math.sqrt(r / alpha), W=W, D=D, c=c)
 
     def log_capacity(self, epsilon: Number) -> float:
-        """2W·log(8e√c·D·R·L/ε), or 0 where that is negative."""
+        """2W·log(8e√c·D·R·L/ε), or 0 if this is negative."""
         _checks.tolerance(epsilon)
         if not epsilon < self.largest_epsilon:
             raise InputError(
-                f"`epsilon` must be below 4·√c·R = {self.largest_epsilon:g} for such networks, got {epsilon:g}: "
-                "ask for a smaller error"
+                f"`epsilon` must be below 4·√c·R = {self.largest_epsilon:g} for these networks, got {epsilon:g}"
             )
         inside = 8 * math.e * math.sqrt(self.c) * self.D * self.R * self.L / epsilon
         return max(0.0, 2 * self.W * math.log(inside))

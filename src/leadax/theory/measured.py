@@ -1,4 +1,4 @@
-"""The numbers that the propositions speak of, measured on a fitted model and its data."""
+"""The quantities in the propositions, measured on a fitted model and its data."""
 
 import math
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..data import Trajectories
-from ..derivatives import spline
+from ..data.derivatives import spline
 from ..errors import InputError
 from ..model import Model
 from ..nets import FNO, Linear, Net, Scaled
@@ -24,12 +24,19 @@ POWER_ITERATIONS = 200
 
 @dataclass(frozen=True)
 class Measured:
-    """What `measure` finds. The largest over environments and seeds, in units of the data; of f where `_shared`.
+    """The result of `measure`: maxima over environments and seeds, in units of the data.
 
-    - `m`, `n`: environments, and points in the one with the fewest; `d`: numbers in a state;
-    - `b`: length of a state; `c`: squared error that a derivative can have, (sup|f| + sup|g| + sup|dx/dt|)²;
-    - `R`: length of a tangent; `L`: bound of the Lipschitz constant; `W`, `D`: parameters and layers of one net;
-    - `r`: squared Frobenius norm; None where the nets are not linear.
+    `R`, `L` and `r` are for the g_e; `R_shared`, `L_shared` and `r_shared` for f.
+
+    - `m`: the number of environments.
+    - `n`: the number of points in the environment with the fewest.
+    - `d`: the dimension of a state.
+    - `b`: the norm of a state.
+    - `c`: the largest possible squared error of a derivative, (sup|f| + sup|g| + sup|dx/dt|)².
+    - `R`: the norm of a tangent.
+    - `L`: a bound on the Lipschitz constant.
+    - `W`, `D`: the number of parameters and of layers of one net.
+    - `r`: the squared Frobenius norm; None unless the nets are linear.
     """
 
     m: int
@@ -47,36 +54,36 @@ class Measured:
     r_shared: float | None = None
 
     def spaces(self) -> tuple[HypothesisSpace, HypothesisSpace]:
-        """The smallest sets of the propositions that f and the g_e are in."""
+        """The smallest hypothesis spaces that contain f and the g_e."""
         if self.r is not None and self.r_shared is not None:
             return LinearMaps(self.r_shared, self.b, self.c, self.d), LinearMaps(self.r, self.b, self.c, self.d)
         rest = {"W": self.W, "D": self.D, "c": self.c}
         return Networks(R=self.R_shared, L=self.L_shared, **rest), Networks(R=self.R, L=self.L, **rest)
 
     def error(self, delta: float = 0.05) -> float:
-        """By how much the test error can exceed the training error (Prop. 5, or Prop. 2 with Prop. S2)."""
+        """A bound on the test error minus the training error (Prop. 5, or Prop. 2 with Prop. S2)."""
         if self.r is not None and self.r_shared is not None:
             norms = {"r": self.r, "r_shared": self.r_shared}
             return error_bound(m=self.m, n=self.n, b=self.b, c=self.c, d=self.d, delta=delta, **norms).epsilon
         return smallest_error(*self.spaces(), m=self.m, n=self.n, delta=delta)
 
     def looseness(self, delta: float = 0.05) -> str:
-        """A plain sentence on what the bound is worth here."""
-        start = f"No error of a derivative can be above c = {self.c:.3g}; "
+        """A sentence that says how much the bound is worth."""
+        start = f"The squared error of a derivative is never above c = {self.c:.3g}; "
         try:
             bound = self.error(delta)
         except InputError:
-            return f"{start}from {self.n} points the theorem guarantees nothing at all: only its trend means something."
+            return f"{start}from {self.n} points the theorem guarantees nothing: only its trend is meaningful."
         verdict = (
-            f"{bound / self.c:.2g} times that, so it guarantees nothing here: only its trend means something."
+            f"{bound / self.c:.2g} times that, so it guarantees nothing: only its trend is meaningful."
             if bound >= self.c
-            else f"{bound / self.c:.2g} of that: it guarantees something here."
+            else f"{bound / self.c:.2g} times that, so it is meaningful."
         )
         return f"{start}the bound from {self.n} points is {bound:.3g}, {verdict}"
 
 
 def measure(model: Model, data: Trajectories) -> Measured:
-    """The numbers of the propositions, from a fitted LEADS model and the data that it was fitted to.
+    """Measure the quantities in the propositions, on a LEADS model and the data that it was fitted to.
 
     >>> import jax.random as jr, numpy as np
     >>> import leadax as lx
@@ -87,25 +94,28 @@ def measure(model: Model, data: Trajectories) -> Measured:
     >>> found.m, found.n, found.d, found.b
     (2, 9, 1, 1.0)
     """
-    points = [_points(data.states[e]) for e in range(len(data.environments))]
+    points = [_complete_states(data.states[e]) for e in range(len(data.environments))]
     if not all(map(len, points)):
-        raise InputError("the theory needs states that were observed as a whole, in every environment")
+        raise InputError("the theory needs fully observed states in every environment")
     halves = [
         (*_nets(model, seed, name), points[e])
         for seed in range(model.seeds)
         for e, name in enumerate(data.environments)
     ]
-    b = max(float(_lengths(x).max()) for x in points)
+    b = max(float(_norms(x).max()) for x in points)
     found = {
-        "R": max(_largest(g, x) for _, g, x in halves),
-        "R_shared": max(_largest(f, x) for f, _, x in halves),
+        "R": max(_largest_tangent(g, x) for _, g, x in halves),
+        "R_shared": max(_largest_tangent(f, x) for f, _, x in halves),
         "L": max(lipschitz(g) for _, g, _ in halves),
         "L_shared": max(lipschitz(f) for f, _, _ in halves),
     }
     norms: dict[str, float] = {}
     reach = found["R"] + found["R_shared"]
     if isinstance(halves[0][0], Linear) and not data.space:
-        norms = {"r": max(_square(g) for _, g, _ in halves), "r_shared": max(_square(f) for f, _, _ in halves)}
+        norms = {
+            "r": max(_square(g) for _, g, _ in halves),
+            "r_shared": max(_square(f) for f, _, _ in halves),
+        }
         reach = b * sum(math.sqrt(norm) for norm in norms.values())
     net = halves[0][1]
     return Measured(
@@ -113,7 +123,7 @@ def measure(model: Model, data: Trajectories) -> Measured:
         n=min(map(len, points)),
         d=math.prod(data.state_shape),
         b=b,
-        c=(reach + max(float(_lengths(y).max()) for y in _slopes(data))) ** 2,
+        c=(reach + max(float(_norms(y).max()) for y in _slopes(data))) ** 2,
         W=sum(leaf.size for leaf in jax.tree.leaves(net)),
         D=len(_blocks(net)),
         **found,
@@ -124,8 +134,8 @@ def measure(model: Model, data: Trajectories) -> Measured:
 def kappa(data: Trajectories) -> float:
     """$\\kappa = \\sum_e \\sum_i \\int \\|dx/dt\\|^2 dt$, the loss of f = g_e = 0.
 
-    Training with the weight 1/λ therefore ends with Ω(g_e) ≤ λκ (the corollary of Prop. S3).
-    The derivatives are those of splines through the data, the integral is by trapezes.
+    Training with the penalty weight 1/λ therefore gives Ω(g_e) ≤ λκ (corollary of Prop. S3). The derivatives are
+    estimated by splines through the data, the integral by the trapezoidal rule.
 
     >>> import numpy as np
     >>> t = np.linspace(0, 2, 9)
@@ -142,10 +152,10 @@ def kappa(data: Trajectories) -> float:
 
 @singledispatch
 def lipschitz(net: Net) -> float:
-    """A bound of the Lipschitz constant: the product over the layers of their spectral norms, times the factor.
+    """A bound on the Lipschitz constant of a net: the product of the spectral norms of its layers, times its factor.
 
-    Activations do not count, having slopes of at most 1. Branches that are added (in the FNO) count with their sum.
-    Norms of layers other than dense ones are found by power iteration, to some digits from below.
+    Activations have slopes of at most 1. For branches that are added, as in the FNO, the norms are added too. Norms of
+    layers other than dense ones are estimated from below, by power iteration.
 
     >>> import jax
     >>> from leadax.nets import Linear
@@ -162,7 +172,7 @@ def _(net: Scaled) -> float:
 
 @singledispatch
 def _blocks(net: Net) -> list[tuple[LinearLayer, ...]]:
-    """Layers one after the other, those that are added together."""
+    """The layers of a net in sequence; layers whose outputs are added are in one tuple."""
     return [(layer,) for layer in net.layers]
 
 
@@ -188,26 +198,26 @@ def _spectral_norm(layer: LinearLayer) -> float:
 def _nets(model: Model, seed: int, environment: str) -> tuple[Net, Net]:
     f, g = model.method.decompose(*model.member(seed, environment))
     if not (isinstance(f, Net) and isinstance(g, Net)):
-        raise InputError(f"the theory is about f + g_e, got a model of {type(model.method).__name__}: fit Leads()")
+        raise InputError(f"the theory needs a model f + g_e, got one of {type(model.method).__name__}: fit Leads()")
     return f, g
 
 
 def _square(net: Net) -> float:
-    """Squared Frobenius norm of a linear net's matrix."""
+    """The squared Frobenius norm of the matrix of a linear net."""
     return float(jnp.sum(net.layers[0].matrix() ** 2)) * net.factor**2
 
 
-def _largest(net: Net, points: np.ndarray) -> float:
+def _largest_tangent(net: Net, points: np.ndarray) -> float:
     values = jax.vmap(net)(jnp.asarray(points, jax.tree.leaves(net)[0].dtype))
-    return float(_lengths(np.asarray(values)).max())
+    return float(_norms(np.asarray(values)).max())
 
 
-def _lengths(values: np.ndarray) -> np.ndarray:
+def _norms(values: np.ndarray) -> np.ndarray:
     return np.linalg.norm(values.reshape(len(values), -1), axis=1)
 
 
-def _points(states: np.ndarray) -> np.ndarray:
-    """The states that were observed as a whole, `(point, *space, channel)`."""
+def _complete_states(states: np.ndarray) -> np.ndarray:
+    """The fully observed states, `(point, *space, channel)`."""
     rows = states.reshape(-1, *states.shape[2:])
     return rows[np.isfinite(rows).reshape(len(rows), -1).all(axis=1)]
 

@@ -1,4 +1,4 @@
-"""How many samples are enough, in every environment (Prop. 2) and in a novel one (Prop. 3)."""
+"""Sufficient sample sizes, for all training environments (Prop. 2) and for a novel one (Prop. 3)."""
 
 import math
 from collections.abc import Callable
@@ -9,17 +9,18 @@ from . import _checks
 from ._checks import Number
 from .capacity import HypothesisSpace
 
-# Of the grid that a search for the best split begins with, and how close to the ends it may come.
+# The search for the best split starts on a grid of so many intervals, and stays this far from 0 and 1.
 GRID = 20
 EDGE = 1e-6
 
 
 @dataclass(frozen=True)
 class SampleSize:
-    """So many samples per environment are enough.
+    """A sufficient number of samples per environment.
 
-    - `n`: samples, that is points with their derivatives; `z`: the share ε₁/ε of the shared part, None for a novel one;
-    - `shared`, `specific`: log-capacities of the two parts at ε₁/16 and ε₂/16.
+    - `n`: the number of samples, that is, of points with their derivatives.
+    - `z`: ε₁/ε, the part of ε that is for the shared fields; None for a novel environment.
+    - `shared`, `specific`: the log-capacities of the two spaces at ε₁/16 and ε₂/16.
     """
 
     n: int
@@ -37,16 +38,18 @@ def samples(
     delta: Number = 0.05,
     z: Number | None = None,
 ) -> SampleSize:
-    """Samples per environment, of m, for a mean test error within ε of the training error (Prop. 2, Prop. S3).
+    """The samples per environment that bring the mean test error within ε of the training error (Prop. 2, Prop. S3).
 
     $$n \\ge \\max\\{64 ((\\log \\tfrac4\\delta + \\omega_f(\\varepsilon_1/16))/m + \\omega_g(\\varepsilon_2/16)), 16\\}
     / \\varepsilon^2, \\quad \\varepsilon_1 + \\varepsilon_2 = \\varepsilon$$
 
     **Arguments**
 
-    - `shared`, `specific`: where f and where every g_e is taken from;
-    - `epsilon`: in (units of the states/time)²; `delta`: how often the statement may fail;
-    - `z`: ε₁/ε; by default the one that needs the fewest samples.
+    - `shared`, `specific`: the hypothesis spaces of f and of the g_e.
+    - `epsilon`: ε, in (units of the states/time)².
+    - `m`: the number of environments.
+    - `delta`: δ, the probability that the statement fails.
+    - `z`: ε₁/ε. Defaults to the value that needs the fewest samples.
 
     >>> from leadax.theory import LinearMaps
     >>> space = LinearMaps(r=1, b=1, c=1, d=2)
@@ -58,7 +61,7 @@ def samples(
     _checks.fraction(delta=delta)
     limit = 16 * min(shared.largest_epsilon, specific.largest_epsilon)
     if not epsilon < limit:
-        raise InputError(f"`epsilon` must be below 64·√c·R = {limit:g} for such networks, got {epsilon:g}")
+        raise InputError(f"`epsilon` must be below 64·√c·R = {limit:g} for these networks, got {epsilon:g}")
 
     def at(z: Number) -> tuple[float, float]:
         return shared.log_capacity(z * epsilon / 16), specific.log_capacity((1 - z) * epsilon / 16)
@@ -74,11 +77,11 @@ def samples(
 
 
 def samples_novel(specific: HypothesisSpace, *, epsilon: Number, delta: Number = 0.05) -> SampleSize:
-    """Samples of a novel environment, with f known, for a test error within ε of the training error (Prop. 3).
+    """The samples of a novel environment that bring the test error within ε of the training error (Prop. 3).
 
     $$n' \\ge \\max\\{64 (\\log \\tfrac4\\delta + \\omega_g(\\varepsilon/16)), 16\\} / \\varepsilon^2$$
 
-    with 0 < ε, δ < 1. The capacity of f + g, with f fixed, is at most that of the g.
+    with 0 < ε, δ < 1. Here f is fixed, so the capacity of f + g is at most the capacity of the g.
 
     >>> from leadax.theory import LinearMaps
     >>> samples_novel(LinearMaps(r=0, b=1, c=1, d=2), epsilon=0.5, delta=4 / math.e**2 / 10).n
@@ -95,7 +98,7 @@ def _samples(logarithms: float, epsilon: Number) -> int:
 
 
 def best_split(needed: Callable[[float], float]) -> float:
-    """Where between 0 and 1 a function is smallest that falls, then rises: a grid, then golden section.
+    """Minimise a unimodal function on (0, 1), by a grid search and then a golden-section search.
 
     >>> round(best_split(lambda z: 8 / z**2 + 1 / (1 - z) ** 2), 4)
     0.6667
@@ -110,5 +113,5 @@ def best_split(needed: Callable[[float], float]) -> float:
         left, right = high - ratio * (high - low), low + ratio * (high - low)
         candidates[left], candidates[right] = needed(left), needed(right)
         low, high = (low, right) if candidates[left] <= candidates[right] else (left, high)
-    # Ceilings make the function flat in places: the best point seen, not the last.
+    # Because of ceilings the function has flat parts, so the last point need not be the best.
     return min(candidates, key=lambda z: candidates[z])

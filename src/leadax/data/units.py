@@ -1,0 +1,108 @@
+"""Standard units: what nets, penalties, losses and optimisers compute in.
+
+Data are standardised once on the way in, forecasts are turned back on the way out. Units are plain numbers, frozen:
+no optimiser ever sees them.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from ..errors import InputError
+from ..registry import Registry
+from .trajectories import Trajectories
+
+
+@dataclass(frozen=True)
+class Units:
+    """The units of a model: $z = (x - \\mathrm{mean}) / \\mathrm{scale}$ and $s = t / \\mathrm{time}$.
+
+    - `mean`, `scale`: one number per channel; `time`: the length of a unit of time.
+
+    >>> units = Units(mean=(10.0,), scale=(2.0,), time=0.5)
+    >>> units.standard(np.array([[12.0]])).tolist(), units.raw(np.array([[1.0]])).tolist()
+    ([[1.0]], [[12.0]])
+    """
+
+    mean: tuple[float, ...]
+    scale: tuple[float, ...]
+    time: float = 1.0
+
+    def __post_init__(self):
+        object.__setattr__(self, "mean", tuple(float(m) for m in self.mean))
+        object.__setattr__(self, "scale", tuple(float(s) for s in self.scale))
+        if len(self.mean) != len(self.scale):
+            raise InputError(f"units need a mean and a scale per channel, got {len(self.mean)} and {len(self.scale)}")
+        numbers = (*self.mean, *self.scale, self.time)
+        if not (np.all(np.isfinite(numbers)) and min((*self.scale, self.time)) > 0):
+            raise InputError("units must be finite numbers, with positive scales and a positive unit of time")
+
+    @classmethod
+    def ones(cls, channels: int) -> "Units":
+        """The units of the data themselves."""
+        return cls((0.0,) * channels, (1.0,) * channels)
+
+    @classmethod
+    def measured(cls, data: Trajectories) -> "Units":
+        """The mean and the standard deviation of each channel, and the time in which states change by about as much.
+
+        The unit of time is $\\sqrt{\\sum \\Delta t^2 / \\sum \\Delta z^2}$ over neighbouring points, averaged over
+        channels: sums before the ratio, so that noise over a short gap does not decide it. A channel that never
+        changes gets the scale 1.
+
+        >>> t = np.linspace(0, 2, 5)
+        >>> Units.measured(Trajectories.from_arrays(t, 3 + 4 * t[None, None, :, None])).mean
+        (7.0,)
+        """
+        seen = data.observed
+        mean = _mean(data.states, seen)
+        deviations = np.where(seen, data.states, mean) - mean
+        spread = np.sqrt(_mean(deviations**2, seen))
+        scale = np.where(spread > 0, spread, 1.0)
+        return cls(tuple(mean), tuple(scale), _unit_of_time(data.times, deviations / scale, seen))
+
+    def standard(self, states: Float[Any, "*shape channel"]) -> Float[Any, "*shape channel"]:
+        """States in standard units, from those of the data."""
+        return (states - _like(self.mean, states)) / _like(self.scale, states)
+
+    def raw(self, states: Float[Any, "*shape channel"]) -> Float[Any, "*shape channel"]:
+        """States in the units of the data, from standard ones."""
+        return states * _like(self.scale, states) + _like(self.mean, states)
+
+    def raw_tangent(self, tangents: Float[Any, "*shape channel"]) -> Float[Any, "*shape channel"]:
+        """Tangents in the units of the data, from standard ones."""
+        return tangents * _like(self.scale, tangents) / self.time
+
+
+def _like(numbers: tuple[float, ...], array: Any) -> Any:
+    """The numbers as an array of the kind, type and shape of another."""
+    if isinstance(array, np.ndarray):
+        return np.broadcast_to(np.asarray(numbers, array.dtype), array.shape)
+    import jax.numpy as jnp
+
+    return jnp.broadcast_to(jnp.asarray(numbers, array.dtype), array.shape)
+
+
+def _mean(values: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """The mean of each channel over the values that were seen; 0 if none was."""
+    axes = tuple(range(values.ndim - 1))
+    return np.sum(np.where(seen, values, 0.0), axis=axes) / np.maximum(np.sum(seen, axis=axes), 1)
+
+
+def _unit_of_time(times: np.ndarray, deviations: np.ndarray, seen: np.ndarray) -> float:
+    gaps = np.diff(times, axis=2)[(...,) + (None,) * (deviations.ndim - 3)]
+    both = seen[:, :, 1:] & seen[:, :, :-1] & (np.nan_to_num(gaps) > 0)
+    axes = tuple(range(deviations.ndim - 1))
+    changes = np.sum(np.where(both, np.diff(deviations, axis=2), 0.0) ** 2, axis=axes)
+    elapsed = np.sum(np.where(both, np.broadcast_to(gaps, both.shape), 0.0) ** 2, axis=axes)
+    moving = (changes > 0) & (elapsed > 0)
+    if not moving.any():
+        finite = times[np.isfinite(times)]
+        return float(np.ptp(finite)) if finite.size and np.ptp(finite) > 0 else 1.0
+    return float(1 / np.sqrt(np.mean(changes[moving] / elapsed[moving])))
+
+
+# So that files can name it.
+Registry("units", Units, {"units": Units})

@@ -1,0 +1,57 @@
+"""Settings that several methods have, declared and checked once."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from ..errors import InputError, lookup
+from ..nets.architecture import architecture
+from ..rollout import TABLEAUX
+
+
+def net_setting() -> Any:
+    """The architecture of a net; None: chosen from the data."""
+    return eqx.field(static=True, default=None, converter=architecture)
+
+
+def solver_setting() -> Any:
+    """The Runge–Kutta method; None: chosen from the data."""
+    return eqx.field(static=True, default=None, converter=_solver)
+
+
+def substeps_setting() -> Any:
+    """The least number of steps per observed interval."""
+    return eqx.field(static=True, default=1, converter=_substeps)
+
+
+def weight_setting(default: float | None = None) -> Any:
+    """The weight of a penalty; None: chosen from the data."""
+    return eqx.field(default=default, converter=_weight)
+
+
+def positive(name: str, value: Any) -> Any:
+    """`value`, or an `InputError` unless it is a whole number of at least 1 that fits into 32 bits."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or not 1 <= value < 2**31:
+        raise InputError(f"`{name}` must be a whole number from 1 to {2**31 - 1}, got {value!r}")
+    return int(value)
+
+
+def _solver(name: Any) -> str | None:
+    if name is not None:
+        lookup("solver", str(name), TABLEAUX)
+    return name
+
+
+def _substeps(value: Any) -> int:
+    return positive("substeps", value)
+
+
+def _weight(value: Any) -> Any:
+    if value is None or isinstance(value, jax.Array):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+        raise InputError(f"`penalty_weight` (1/λ) must be zero or a positive number, got {value!r}")
+    return float(value)

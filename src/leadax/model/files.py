@@ -1,0 +1,109 @@
+"""Models in files: one safetensors file each, sealed by a SHA-256, with everything that is needed to use it."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+
+from .._atomic import replacing
+from ..arrays import cast, fill, read_arrays, write_tree
+from ..data.units import Units
+from ..describe import describe, restore
+from ..errors import InputError
+from ..methods import Levels, Method, Sizes
+from ..records import Training, entry, texts
+
+FORMAT = 2
+
+
+class Contents(NamedTuple):
+    """What a model file holds: the fields of a `Model`."""
+
+    levels: Levels
+    method: Method
+    units: Units
+    environments: tuple[str, ...]
+    channels: tuple[str, ...]
+    state_shape: tuple[int, ...]
+    longest_step: float
+    training: Training | None
+
+
+def write_model(path: str | Path, contents: Contents, *, overwrite: bool) -> None:
+    """Write a model to one file, whole or not at all."""
+    leaf = jax.tree.leaves(contents.levels)[0]
+    about = {
+        "format": FORMAT,
+        "kind": "model",
+        "method": describe(contents.method),
+        "units": describe(contents.units),
+        "members": len(leaf),
+        "environments": contents.environments,
+        "channels": contents.channels,
+        "state_shape": contents.state_shape,
+        "longest_step": contents.longest_step,
+        "dtype": str(leaf.dtype),
+        "training": contents.training.to_json() if contents.training else None,
+    }
+    with replacing(path, overwrite=overwrite) as temporary:
+        write_tree(temporary, contents.levels, about)
+
+
+def read_model(path: str | Path, using: Iterable[Any] = (), method: Method | None = None) -> Contents:
+    """Read what `write_model` wrote; every entry is checked, nothing in the file is executed."""
+    arrays, about = read_arrays(Path(path))
+    what = str(path)
+    if entry(about, "kind", str, what) != "model":
+        raise InputError(f"{path} holds a `{about['kind']}`, expected a model: a run's is model.safetensors")
+    _check_format(entry(about, "format", int, what), what)
+    dtype = entry(about, "dtype", str, what)
+    if dtype == "float64" and not jax.config.jax_enable_x64:  # pyright: ignore[reportAttributeAccessIssue]
+        raise InputError(f'{path} is a model in float64: call `jax.config.update("jax_enable_x64", True)` first')
+    method = method or restore(entry(about, "method", dict, what), using)
+    units = restore(entry(about, "units", dict, what))
+    if not isinstance(method, Method) or not isinstance(units, Units):
+        raise InputError(f"{path} does not describe a method and its units: it was changed by hand")
+    environments, shape = texts(about, "environments", what), _shape(about, what)
+    longest = float(entry(about, "longest_step", (int, float), what))
+    if not 0 < longest < float("inf"):
+        raise InputError(f"`longest_step` of {path} must be a positive number, got {longest}")
+    template = _template(method, Sizes(shape, len(environments)), entry(about, "members", int, what), dtype, what)
+    record = entry(about, "training", (dict, type(None)), what)
+    return Contents(
+        levels=fill(template, arrays, what),
+        method=method,
+        units=units,
+        environments=environments,
+        channels=texts(about, "channels", what),
+        state_shape=shape,
+        longest_step=longest,
+        training=None if record is None else Training.from_json(record, what),
+    )
+
+
+def _template(method: Method, sizes: Sizes, members: int, dtype: str, what: str) -> Levels:
+    """The shapes of a model's parameters."""
+    if not 0 < members < 2**20:
+        raise InputError(f"`members` of {what} must be a positive number, got {members}")
+    init = lambda key: cast(Levels(*method.init(sizes, key=key)), dtype)
+    try:
+        return jax.eval_shape(jax.vmap(init), jax.random.split(jax.random.key(0), members))
+    except (TypeError, ValueError, AssertionError) as error:
+        raise InputError(f"{what} describes a model that cannot be built: {error}") from error
+
+
+def _shape(about: dict[str, Any], what: str) -> tuple[int, ...]:
+    shape = entry(about, "state_shape", list, what)
+    if not shape or not all(isinstance(size, int) and 0 < size < 2**31 for size in shape):
+        raise InputError(f"`state_shape` of {what} must be a list of positive numbers, got {shape}")
+    return tuple(shape)
+
+
+def _check_format(found: int, what: str) -> None:
+    if found > FORMAT:
+        raise InputError(f"{what} is a model of format {found}, this version reads {FORMAT}: install a newer Leadax")
+    if found < FORMAT:
+        raise InputError(
+            f"{what} is a model of Leadax 0.1 (format {found}), which this version cannot read: train again"
+        )

@@ -1,0 +1,198 @@
+"""Records: what was asked of a training run, what was seen on the way, what a model knows of its training.
+
+Typed, immutable, and plain JSON in files. A record that comes from a file is checked entry by entry.
+"""
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, TypeVar
+
+from .errors import InputError
+
+T = TypeVar("T")
+
+
+def entry(document: Mapping[str, Any], name: str, kind: type[T] | tuple[type, ...], what: str) -> Any:
+    """An entry of a JSON document; `InputError` if it is missing or of another type."""
+    if not isinstance(document, Mapping) or name not in document:
+        raise InputError(f"{what} lacks `{name}`: it is damaged, or was changed by hand")
+    value = document[name]
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    if (isinstance(value, bool) and bool not in kinds) or not isinstance(value, kinds):
+        names = " or ".join(k.__name__ for k in kinds)
+        raise InputError(f"`{name}` of {what} is a {type(value).__name__}, expected {names}: it was changed by hand")
+    return value
+
+
+def texts(document: Mapping[str, Any], name: str, what: str) -> tuple[str, ...]:
+    """An entry that is a list of names."""
+    values = entry(document, name, list, what)
+    if not values or not all(isinstance(value, str) for value in values):
+        raise InputError(f"`{name}` of {what} must be a list of names")
+    return tuple(values)
+
+
+def numbers(document: Mapping[str, Any], name: str, what: str) -> tuple[float, ...]:
+    """An entry that is a list of numbers; null stands for one that is not finite."""
+    values = entry(document, name, list, what)
+    if not all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values):
+        raise InputError(f"`{name}` of {what} must be a list of numbers")
+    return tuple(math.nan if value is None else float(value) for value in values)
+
+
+@dataclasses.dataclass(frozen=True)
+class Look:
+    """What was seen at one step of training, one number per member.
+
+    - `loss`; `error` and `penalty`: its two parts, the penalty without its weight;
+    - `test`: the error on the test data, if there are any; `seconds`: time spent so far.
+    """
+
+    step: int
+    loss: tuple[float, ...]
+    error: tuple[float, ...]
+    penalty: tuple[float, ...]
+    test: tuple[float, ...] | None
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON; null for what is not finite."""
+        plain = lambda values: None if values is None else [v if math.isfinite(v) else None for v in values]
+        document = {name: plain(getattr(self, name)) for name in ("loss", "error", "penalty", "test")}
+        return {"step": self.step, **document, "seconds": self.seconds}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any], what: str = "a line of metrics") -> "Look":
+        """From what `to_json` gave."""
+        test = None if entry(document, "test", (list, type(None)), what) is None else numbers(document, "test", what)
+        return cls(
+            step=entry(document, "step", int, what),
+            loss=numbers(document, "loss", what),
+            error=numbers(document, "error", what),
+            penalty=numbers(document, "penalty", what),
+            test=test,
+            seconds=float(entry(document, "seconds", (int, float), what)),
+        )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Config:
+    """What was asked for: the same configuration on the same machine gives the same bits.
+
+    - `method`, `units`, `sampling`: their descriptions as JSON; `optimiser`: its name;
+    - `start`: the fingerprint of the parameters that training began with, where they were given;
+    - `train`, `test`: fingerprints of the data.
+    """
+
+    method: Mapping[str, Any]
+    units: Mapping[str, Any]
+    steps: int
+    learning_rate: float
+    decay: str
+    optimiser: str
+    sampling: Mapping[str, Any]
+    batch_size: int | None
+    match: str
+    trainable: tuple[str, ...] | None
+    look_every: int
+    seeds: int
+    key: tuple[int, ...]
+    protocol: str
+    dtype: str
+    train: str
+    test: str | None
+    start: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return json.loads(self._text)
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any], what: str = "a configuration") -> "Config":
+        """From what `to_json` gave; every entry must be of its type."""
+        values = {name: entry(document, name, kinds, what) for name, kinds in _CONFIG_TYPES.items()}
+        trainable, key = values["trainable"], values["key"]
+        if not all(isinstance(k, int) for k in key):
+            raise InputError(f"`key` of {what} must be a list of whole numbers")
+        return cls(**values | {"trainable": None if trainable is None else tuple(trainable), "key": tuple(key)})
+
+    @cached_property
+    def _text(self) -> str:
+        return json.dumps(dataclasses.asdict(self), sort_keys=True)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Config) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+
+_CONFIG_TYPES: dict[str, tuple[type, ...]] = {
+    "method": (dict,),
+    "units": (dict,),
+    "steps": (int,),
+    "learning_rate": (int, float),
+    "decay": (str,),
+    "optimiser": (str,),
+    "sampling": (dict,),
+    "batch_size": (int, type(None)),
+    "match": (str,),
+    "trainable": (list, type(None)),
+    "look_every": (int,),
+    "seeds": (int,),
+    "key": (list,),
+    "protocol": (str,),
+    "dtype": (str,),
+    "train": (str,),
+    "test": (str, type(None)),
+    "start": (str, type(None)),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Training:
+    """What a model knows of its training: what was asked, how many steps were taken, what was seen on the way."""
+
+    config: Config
+    steps: int
+    looks: tuple[Look, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return self.looks[-1].seconds if self.looks else 0.0
+
+    @property
+    def smallest_test_errors(self) -> tuple[float, ...] | None:
+        """The smallest test error of each member on the way; looks that are not a number are passed over."""
+        seen = [look.test for look in self.looks if look.test is not None]
+        if not seen:
+            return None
+        smallest = lambda values: min((v for v in values if not math.isnan(v)), default=math.nan)
+        return tuple(smallest(values) for values in zip(*seen, strict=True))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {"config": self.config.to_json(), "steps": self.steps, "looks": looks_to_json(self.looks)}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any], what: str) -> "Training":
+        """From what `to_json` gave."""
+        return cls(
+            config=Config.from_json(entry(document, "config", dict, what), what),
+            steps=entry(document, "steps", int, what),
+            looks=looks_from_json(entry(document, "looks", list, what), what),
+        )
+
+
+def looks_to_json(looks: Sequence[Look]) -> list[dict[str, Any]]:
+    """All looks as plain JSON."""
+    return [look.to_json() for look in looks]
+
+
+def looks_from_json(documents: Sequence[Any], what: str) -> tuple[Look, ...]:
+    """All looks from plain JSON."""
+    return tuple(Look.from_json(document, what) for document in documents)

@@ -1,0 +1,138 @@
+"""Where a fixed-step solver steps along a trajectory, and where it restarts from the data."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, DTypeLike, Float, Int
+
+from leadax.errors import InputError
+
+
+class Steps(NamedTuple):
+    """The solver's steps along one trajectory; `vmap` over leading axes.
+
+    - `times`: when each step starts, for fields that depend on time;
+    - `sizes`: h, the length of each step; 0 in padding, where the state is held and adds nothing to a gradient;
+    - `inputs`: the inputs at both ends of each step, linear in between; None if there are none. Across an input's jump,
+      one step ends on its left limit and the next starts on its right limit;
+    - `landing`: after how many steps each observation is reached; None for one step per interval;
+    - `departure`: which observation a step departs from, -1 if it starts between two; None for one step per interval.
+    """
+
+    times: Float[Array, " step"]
+    sizes: Float[Array, " step"]
+    inputs: Float[Array, "step 2 *input"] | None = None
+    landing: Int[Array, " time"] | None = None
+    departure: Int[Array, " step"] | None = None
+
+
+class Restart(NamedTuple):
+    """Scheduled sampling: where a forecast restarts from the data.
+
+    - `where`: True only where the state was observed; the last entry has no effect;
+    - `states`: the observed states, any finite number where nothing was observed.
+    """
+
+    where: Bool[Array, " time"]
+    states: Float[Array, "time *space channel"]
+
+
+def steps_between(
+    times: Float[np.ndarray, "*batch time"],
+    *,
+    longest: float | None = None,
+    substeps: int = 1,
+    dtype: DTypeLike,
+    begin: Float[np.ndarray, "*batch"] | float = 0.0,
+) -> Steps:
+    """Divide the intervals between observations into equal steps: max(`substeps`, ⌈gap / `longest`⌉) in each.
+
+    - `times`: since each trajectory's start, in float64; a short trajectory is padded by repeating its last time;
+    - `longest`: upper limit for the size of a step; None for no limit;
+    - `dtype`: of the times and sizes returned;
+    - `begin`: when each trajectory starts. It is added to `Steps.times` and does not affect the sizes.
+
+    All trajectories get the same number of steps: the spare ones have size 0. Runs on the host, not under `jit`.
+
+    >>> import numpy as np
+    >>> steps = steps_between(np.array([0.0, 1.0, 4.0]), longest=2.0, dtype=np.float32)
+    >>> steps.times.tolist(), steps.sizes.tolist()
+    ([0.0, 1.0, 2.5], [1.0, 1.5, 1.5])
+    >>> steps.landing.tolist(), steps.departure.tolist()
+    ([0, 1, 3], [0, 1, -1])
+    """
+    times, begin = np.asarray(times, np.float64), np.asarray(begin, np.float64)[..., None]
+    _check(times, longest, substeps)
+    counts = _counts(np.diff(times), longest, substeps)
+    if counts.max(initial=0) <= 1:
+        return Steps(jnp.asarray(times[..., :-1] + begin, dtype), jnp.asarray(np.diff(times), dtype))
+    landing = np.cumsum(np.insert(counts, 0, 0, axis=-1), axis=-1)
+    starts, sizes, departure = _divide(times, landing)
+    return Steps(
+        jnp.asarray(starts + begin, dtype),
+        jnp.asarray(sizes, dtype),
+        landing=jnp.asarray(landing, jnp.int32),
+        departure=jnp.asarray(departure, jnp.int32),
+    )
+
+
+def departures(steps: Steps, restart: Restart) -> Restart:
+    """The same restarts with one row per step: whether it restarts, and from which state.
+
+    >>> import jax.numpy as jnp
+    >>> steps = steps_between(np.array([0.0, 1.0, 2.0]), substeps=2, dtype=np.float32)
+    >>> departures(steps, Restart(jnp.array([False, True, True]), jnp.ones((3, 1)))).where.tolist()
+    [False, False, True, False]
+    """
+    count = len(steps.sizes)
+    expected = count + 1 if steps.landing is None else len(steps.landing)
+    if len(restart.where) != expected or len(restart.states) != expected:
+        raise InputError(
+            f"`restart` must have one row per observation, {expected} for these steps; "
+            f"got {len(restart.where)} in `where` and {len(restart.states)} in `states`"
+        )
+    if steps.departure is None:
+        if steps.landing is not None:
+            raise InputError("`steps` with a `landing` needs its `departure` too to restart: use `steps_between`")
+        return Restart(restart.where[:count], restart.states[:count])
+    observation = jnp.maximum(steps.departure, 0)
+    return Restart(restart.where[observation] & (steps.departure >= 0), restart.states[observation])
+
+
+def _counts(gaps: np.ndarray, longest: float | None, substeps: int) -> np.ndarray:
+    """Steps per interval. Padding has none, so that a short trajectory does not lengthen the others."""
+    # 1e-6: rounding in the times must not turn a gap of 1 with `longest=0.1` into 11 steps.
+    wanted = 1 if longest is None else np.ceil(gaps / longest - 1e-6)
+    return np.where(gaps > 0, np.maximum(wanted, substeps), 0).astype(int)
+
+
+def _divide(times: np.ndarray, landing: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Starts, sizes and departures of the steps of all trajectories, padded to the largest number of steps."""
+    length = int(landing.max())
+    flat = zip(times.reshape(-1, times.shape[-1]), landing.reshape(-1, times.shape[-1]), strict=True)
+    rows = [_divide_one(*row, length) for row in flat]
+    starts, sizes, departure = (np.stack(part).reshape(*times.shape[:-1], length) for part in zip(*rows, strict=True))
+    return starts, sizes, departure
+
+
+def _divide_one(times: np.ndarray, landing: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The steps of one trajectory, and empty steps at its last time up to `length` of them."""
+    counts, steps = np.diff(landing), np.arange(landing[-1])
+    interval = np.repeat(np.arange(len(counts)), counts)
+    sizes = np.diff(times)[interval] / counts[interval]
+    starts = times[interval] + (steps - landing[interval]) * sizes
+    departure = np.where(steps == landing[interval], interval, -1)
+    pad = lambda row, value: np.pad(row, (0, length - len(row)), constant_values=value)
+    return pad(starts, times[-1]), pad(sizes, 0.0), pad(departure, -1)
+
+
+def _check(times: np.ndarray, longest: float | None, substeps: int) -> None:
+    if times.ndim == 0 or times.shape[-1] == 0:
+        raise InputError("`times` must hold at least the time of the start; got none")
+    if not np.isfinite(times).all() or (np.diff(times) < 0).any():
+        raise InputError("`times` must be finite and not decrease: sort them, and pad by repeating the last one")
+    if longest is not None and not longest > 0:
+        raise InputError(f"`longest` must be positive; got {longest}")
+    if substeps < 1:
+        raise InputError(f"`substeps` must be at least 1; got {substeps}")

@@ -1,0 +1,49 @@
+"""How a run ends: its model and its result, saved the same way whoever asked for it."""
+
+import math
+from typing import Any
+
+from ..data import Trajectories
+from ..evaluate import evaluate
+from ..model import Model
+from .run_folder import MODEL, RunFolder
+
+
+def finish(folder: RunFolder, model: Model, train: Trajectories, test: Trajectories | None) -> None:
+    """Save a trained model and its errors in the run's folder."""
+    model.save(folder.path / MODEL)
+    folder.write_result({**result_of(model, train, test), "run": str(folder.path)})
+
+
+def result_of(model: Model, train: Trajectories, test: Trajectories | None) -> dict[str, Any]:
+    """The document that `leadax train --json` prints, but for the folder's name."""
+    training = model.training
+    assert training is not None, "a model that was trained knows how"
+    document = evaluate(model, train).to_json()
+    if test is not None:
+        document["test"] = _on_test_data(model, test)
+    return document | {
+        "steps": training.steps,
+        "seconds": training.seconds,
+        "steps_per_second": training.steps / max(training.seconds, 1e-9),
+        "seeds": model.members,
+        "parameters": model.parameter_count,
+    }
+
+
+def _on_test_data(model: Model, test: Trajectories) -> dict[str, Any]:
+    last = evaluate(model, test)
+    assert model.training is not None
+    smallest = model.training.smallest_test_errors or tuple(last.mse_per_seed)
+    return {
+        **last.to_json(),
+        "last": _number(last.mse),
+        "minimum": _number(sum(smallest) / len(smallest)),
+        "minimum_per_seed": [_number(float(value)) for value in smallest],
+        "mse_std_over_seeds": _number(last.std_over_seeds),
+        "mse_std_over_trajectories": _number(last.std_over_trajectories),
+    }
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None  # NaN and infinity are not JSON

@@ -1,0 +1,111 @@
+"""`fit`: from a method, data and a few choices to a training run, and from that to a model."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import optax
+
+from .._types import PRNGKey
+from ..data import Trajectories
+from ..defaults import Defaults
+from ..errors import InputError
+from ..methods import Method
+from ..model import Model
+from .finish import finish
+from .recipe import Monitor, Recipe, Start
+from .run_folder import MODEL, RunFolder
+from .trainer import Asked
+
+
+def fit(
+    method: Method,
+    train: Trajectories,
+    *,
+    key: PRNGKey,
+    steps: int = 12_000,
+    seeds: int = 1,
+    test: Trajectories | None = None,
+    learning_rate: float | None = None,
+    optimiser: str | optax.GradientTransformation = "adam",
+    defaults: Defaults | None = None,
+    recipe: Recipe = Recipe(),
+    start: Start | None = None,
+    run: str | Path | None = None,
+    monitor: Monitor = Monitor(),
+) -> Model:
+    """Learn a model of all environments: minimise the error of trajectories + Ω/λ.
+
+    **Arguments**
+
+    - `method`: `Leads()`, `OneForAll()`, …; what it leaves open is chosen from the data;
+    - `key`: a `jax.random` key; the same key gives the same bits on the same machine;
+    - `steps`: gradient steps; `seeds`: so many members at once, from different random weights;
+    - `test`: looked at on the way and never learnt from;
+    - `learning_rate`: the highest on the way, 1e-3 by default; `optimiser`: `adam`, `muon`, or one of Optax, which has
+      a learning rate of its own and is recorded as `custom`: resume with the same;
+    - `defaults`: what the method leaves open; `leadax.preset("lotka-volterra", train)` has the paper's;
+    - `recipe`: further choices, see `Recipe`; `start`: begin from these parameters instead of random ones;
+    - `run`: a folder for checkpoints, metrics, the model and its errors. An unfinished run there is resumed, the model
+      of a finished one is returned;
+    - `monitor`: who is told of progress.
+
+    >>> import jax.random as jr, numpy as np
+    >>> from leadax import Leads, Trajectories
+    >>> t = np.linspace(0, 2, 9)
+    >>> x = np.stack([np.exp(-a * t) for a in (0.5, 1.0)])[:, None, :, None]
+    >>> model = fit(Leads(), Trajectories.from_arrays(t, x), steps=20, key=jr.key(0))
+    >>> model.environments
+    ('e0', 'e1')
+    """
+    asked = Asked(train, key, steps, seeds, test, optimiser, defaults, recipe, start)
+    trainer = asked.trainer([method], [learning_rate])
+    if run is None:
+        return trainer.models(*trainer.trained(monitor, None))[0]
+    folder = RunFolder(run, monitor.warn)
+    with folder.locked():
+        folder.agree(trainer.configs[0])
+        if folder.finished:
+            folder.result()  # refuses a damaged one
+            return Model.load(folder.path / MODEL, method=trainer.methods[0])
+        model = trainer.models(*trainer.trained(monitor, folder))[0]
+        finish(folder, model, train, test)
+        return model
+
+
+def fit_side_by_side(
+    methods: Sequence[Method],
+    train: Trajectories,
+    *,
+    key: PRNGKey,
+    steps: int = 12_000,
+    seeds: int = 1,
+    test: Trajectories | None = None,
+    learning_rates: Sequence[float] | None = None,
+    optimiser: str | optax.GradientTransformation = "adam",
+    defaults: Defaults | None = None,
+    recipe: Recipe = Recipe(),
+    monitor: Monitor = Monitor(),
+) -> list[Model]:
+    """Train candidates that differ in numbers only (λ, α, learning rate) in one program, as seeds are; a model of each.
+
+    **Arguments**
+
+    - `methods`: one per candidate; `learning_rates`: one per candidate too, 1e-3 by default;
+    - the others as in `fit`.
+
+    >>> import jax.random as jr, numpy as np
+    >>> from leadax import Leads, Trajectories
+    >>> t = np.linspace(0, 2, 9)
+    >>> data = Trajectories.from_arrays(t, np.stack([np.exp(-a * t) for a in (0.5, 1.0)])[:, None, :, None])
+    >>> candidates = [Leads(penalty_weight=w) for w in (1e-5, 1e-3)]
+    >>> [model.method.penalty_weight for model in fit_side_by_side(candidates, data, steps=20, key=jr.key(0))]
+    [1e-05, 0.001]
+    """
+    if not methods:
+        raise InputError("there is nothing to train: give at least one method")
+    rates = [None] * len(methods) if learning_rates is None else list(learning_rates)
+    if len(rates) != len(methods):
+        raise InputError(f"`learning_rates` must have one number per method, got {len(rates)} for {len(methods)}")
+    asked = Asked(train, key, steps, seeds, test, optimiser, defaults, recipe, None)
+    trainer = asked.trainer(methods, rates)
+    return trainer.models(*trainer.trained(monitor, None))

@@ -1,0 +1,92 @@
+"""How to train: what is asked of `fit`, checked; and who is told of its progress."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, Literal, get_args
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import DTypeLike
+
+from ..data.derivatives import ESTIMATES
+from ..errors import InputError, LeadaxError, lookup
+from ..methods import Levels
+from ..methods.settings import positive
+from ..records import Look
+from ..systems.system import Protocol
+from .optimisers import Decay
+from .sampling import ScheduledSampling
+
+MATCHES = ("trajectories", *ESTIMATES)
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """How to train, beyond what one thinks of first. The defaults suit most data.
+
+    - `decay`: of the learning rate: `cosine` to zero at the last step (the default), `constant` as in the paper, or
+      `one-cycle`, up and down, for higher rates;
+    - `sampling`: how often forecasts restart from the data on the way: nearly always at first, hardly ever at last;
+    - `batch_size`: trajectories per environment and step; all by default;
+    - `match`: what is compared with the data: `trajectories` (forecasts), or derivatives estimated by
+      `finite-differences` or `spline`, without any forecast: cheaper and, where points are far apart, worse;
+    - `protocol`: `paper` counts errors as the paper's experiments did, first point included;
+    - `look_every`, `checkpoint_every`: steps between looks at the test data, and between checkpoints;
+    - `on_divergence`: what to do when the loss is not finite: `stop`, or `retry` from the last checkpoint with half
+      the learning rate.
+    """
+
+    decay: Decay | None = None
+    sampling: ScheduledSampling = dataclasses.field(default_factory=ScheduledSampling)
+    batch_size: int | None = None
+    match: str = "trajectories"
+    protocol: str = "clean"
+    dtype: DTypeLike = jnp.float32
+    look_every: int = 50
+    checkpoint_every: int = 1_000
+    on_divergence: Literal["stop", "retry"] = "stop"
+
+    def __post_init__(self):
+        for name in ("look_every", "checkpoint_every"):
+            positive(name, getattr(self, name))
+        if self.batch_size is not None:
+            positive("batch_size", self.batch_size)
+        lookup("way to match the data", self.match, dict.fromkeys(MATCHES))
+        lookup("protocol", self.protocol, dict.fromkeys(get_args(Protocol)))
+        lookup("answer to divergence", self.on_divergence, dict.fromkeys(("stop", "retry")))
+
+
+@dataclasses.dataclass(frozen=True)
+class Start:
+    """Where training begins, if not from random weights: these parameters, of which only some levels learn."""
+
+    levels: Levels
+    trainable: tuple[str, ...] = Levels._fields
+
+
+@dataclasses.dataclass(frozen=True)
+class Monitor:
+    """Who is told of progress, and who may stop it.
+
+    - `listen`: called with each `Look` and the number of steps asked for;
+    - `warn`: called with a line of text; `should_stop`: asked about once a second.
+    """
+
+    listen: Callable[[Look, int], None] = lambda look, steps: None
+    warn: Callable[[str], None] = lambda text: None
+    should_stop: Callable[[], bool] = lambda: False
+
+
+class Interrupted(LeadaxError):
+    """Training was told to stop, and saved what it had."""
+
+    exit_status = 130
+
+
+def key_numbers(key: Any) -> tuple[int, ...]:
+    """The numbers of a `jax.random` key, for records."""
+    try:
+        return tuple(int(k) for k in np.asarray(jax.random.key_data(key)).ravel())
+    except (TypeError, ValueError) as error:
+        raise InputError(f"`key` must be a `jax.random.key`, got {key!r}") from error
