@@ -1,6 +1,8 @@
-"""The benchmark's arithmetic: operations that are counted, data of other sizes, and the command."""
+"""The benchmark: how operations are counted, data of other sizes, and the command."""
 
 import json
+from functools import partial
+from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
@@ -12,56 +14,31 @@ from leadax.cli import run
 from leadax.cli.bench import NAMES
 from leadax.data import Trajectories
 from leadax.data.batch import to_batch
-from leadax.nets import Convolution, Dense, SpectralConvolution
-from leadax.speed import SYSTEMS, Problem, reference, stretched
+from leadax.nets import MLP, ConvNet, Linear
+from leadax.speed import SYSTEMS, Problem, operations_of, reference, stretched
 
-LAYERS = {
-    "dense": (Dense(5, 7, key=jr.key(0)), (8, 6)),
-    "convolution on a plane": (Convolution((8, 6), 5, 7, key=jr.key(0)), (8, 6)),
-    "convolution on a line": (Convolution((9,), 5, 7, key=jr.key(0)), (9,)),
-    "spectral on a plane": (SpectralConvolution((16, 12), 5, 7, modes=3, key=jr.key(0)), (16, 12)),
-    "spectral on a line": (SpectralConvolution((16,), 5, 7, modes=3, key=jr.key(0)), (16,)),
-}
+products = lambda *sizes: 2 * sum(a * b for a, b in pairwise(sizes))
 
 
-@pytest.mark.parametrize("name", LAYERS)
-def test_operations_are_those_of_the_products(name):
-    """Counted in the program that JAX traces: 2 · (free of both sides) · (summed over) for each product."""
-    layer, space = LAYERS[name]
-    x = jnp.ones((*space, 5))
-    traced = jax.make_jaxpr(layer.linear)(x)
-    found = sum(_product(equation) for equation in _equations(traced.jaxpr))
-    assert layer.operations(space) == found
+def test_operations_of_a_net():
+    """A third of the products forward, two thirds backward; the rest are biases and activations."""
+    count = lambda net, shape: operations_of(jax.eval_shape(lambda: net(shape, key=jr.key(0))), shape)
+    assert count(Linear, (8,)) == 3 * products(8, 8)
+    assert 1 < count(MLP, (2,)) / (3 * products(2, 64, 64, 64, 2)) < 1.15
+    of_convolutions = lambda width: (
+        count(partial(ConvNet, width=width), (32, 32, 2)) / (3 * 32**2 * 9 * products(2, width, width, width, 2))
+    )
+    assert 1 < of_convolutions(8) < 1.15
+    assert 0.4 < of_convolutions(64) < 0.6  # by Winograd's algorithm
 
 
-def _equations(jaxpr):
-    for equation in jaxpr.eqns:
-        yield equation
-        for value in equation.params.values():
-            inner = getattr(value, "jaxpr", None)
-            if inner is not None:
-                yield from _equations(getattr(inner, "jaxpr", inner))
-
-
-def _product(equation) -> int:
-    if equation.primitive.name != "dot_general":
-        return 0
-    (contracted, _), _ = equation.params["dimension_numbers"]
-    left = equation.invars[0].aval.shape
-    return 2 * int(np.prod(equation.outvars[0].aval.shape)) * int(np.prod([left[axis] for axis in contracted]))
-
-
-def test_operations_of_a_step():
-    """Lotka-Volterra: 2-64-64-64-2, four stages of 19 intervals of f and g, and g at 20 points, in 10 environments."""
-    per_state = 2 * (2 * 64 + 64 * 64 + 64 * 64 + 64 * 2)
-    assert Problem.of("lotka-volterra").operations == 3 * per_state * 10 * (2 * 4 * 19 + 20)
-
-
-def test_other_sizes():
+def test_operations_of_a_step_of_other_sizes():
+    """Of f and g at four stages of 4 intervals, and of g at 5 points, in 3 environments with 2 trajectories."""
     problem = Problem.of("lotka-volterra", environments=3, trajectories=2, points=5)
     assert problem.batch.states.shape == (3, 2, 5, 2)
     assert np.all(np.diff(problem.batch.times) > 0)
     assert jax.tree.leaves(problem.parts.specific)[0].shape[0] == 3
+    assert problem.operations == operations_of(problem.parts.shared, (2,)) * 6 * (2 * 4 * 4 + 5)
 
 
 def test_a_larger_grid():

@@ -10,7 +10,7 @@ import optax
 from ._types import PRNGKey
 from .arrays import fingerprint
 from .data import Trajectories
-from .defaults import Defaults, chosen_for
+from .defaults import CLIP, Defaults, chosen_for
 from .describe import describe
 from .errors import InputError, lookup
 from .methods import Levels, OnePerEnv, Sizes
@@ -21,7 +21,7 @@ from .records import Config, Training
 from .train import Monitor, Recipe, RunFolder, Start, fit
 from .train.finish import finish
 from .train.run_folder import MODEL
-from .train.trainer import check_test
+from .train.trainer import check_held_out
 
 SCHEMES = ("specific", "shared-only", "scratch")
 
@@ -69,7 +69,7 @@ def adapt(
     positive("steps", steps)
     check_fits(data, model.state_shape, model.channels)
     if test is not None:
-        check_test(data, test)
+        check_held_out(data, test, "test")
     # In another type, shared parameters would not be the same.
     recipe = dataclasses.replace(recipe or Recipe(protocol=model.protocol), dtype=model.dtype)
     _check_levels(model, scheme)
@@ -111,8 +111,10 @@ def _check_levels(model: Model, scheme: str) -> None:
 
 
 def _defaults(model: Model, data: Trajectories) -> Defaults:
-    """The model's own units: its shared parameters know no others."""
-    return dataclasses.replace(chosen_for(data), units=model.units)
+    """The model's own units and steps: its shared parameters know no others."""
+    longest = model.longest_step * model.units.time
+    clip = model.training.config.clip if model.training else CLIP
+    return dataclasses.replace(chosen_for(data), units=model.units, longest_step=longest, clip=clip)
 
 
 def _one_per_env(model: Model) -> OnePerEnv:
@@ -165,6 +167,8 @@ def _nothing_learnt(model: Model, data: Trajectories, test: Trajectories | None,
         learning_rate=0.0,
         decay="constant",
         optimiser="none",
+        clip=None,
+        longest_step=None,
         sampling={},
         batch_size=None,
         match=recipe.match,

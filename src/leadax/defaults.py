@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from .data import Trajectories
 from .data.units import Units
 from .errors import InputError, lookup
@@ -13,30 +15,42 @@ from .nets import FNO, MLP, NETS, ConvNet, Linear
 from .nets.architecture import Architecture, architecture
 from .penalties import EmpiricalNorm, Frobenius, Omega, Penalty, SpectralNorm
 
+FILLED_IN = ("net", "solver", "penalty", "penalty_weight", "kappa")
+KAPPA = 0.1
+CLIP = 1.0
+
 
 @dataclasses.dataclass(frozen=True)
 class Defaults:
     """The settings of a method that leaves them open, and the units that it computes in.
 
-    - `net`, `solver`, `penalty`, `penalty_weight`: as in `Leads`;
+    - `net`, `solver`, `penalty`, `penalty_weight` or `kappa`: as in `Leads`;
     - `units`: those of the data by `Units.measured`, or `Units.ones`;
-    - `batch_size`: trajectories per environment and step; None for all.
+    - `batch_size`: trajectories per environment and step; None for all;
+    - `longest_step`: the longest step of the solver, in units of time of the data; None for one per observed interval;
+    - `clip`: the largest length of a gradient; None for any.
     """
 
     net: Architecture
     solver: str
     penalty: Penalty
-    penalty_weight: float
     units: Units
+    penalty_weight: float | None = None
+    kappa: float | None = None
     batch_size: int | None = None
+    longest_step: float | None = None
+    clip: float | None = None
 
     def complete(self, method: Method, sizes: Sizes) -> Method:
         """The method with everything filled in that it leaves open."""
         # Asked of the settings that a method has: one without a penalty has no field of that name.
-        names = {field.name for field in dataclasses.fields(method)} & {"net", "solver", "penalty", "penalty_weight"}
+        names = {field.name for field in dataclasses.fields(method)}
+        weights = {"penalty_weight", "kappa"} & names
+        if any(getattr(method, name) is not None for name in weights):
+            names -= weights
         method = method.sized(sizes, self.net)
-        missing = {name: getattr(self, name) for name in names if getattr(method, name) is None}
-        return dataclasses.replace(method, **missing)
+        open_ = [name for name in names & set(FILLED_IN) if getattr(method, name) is None]
+        return dataclasses.replace(method, **{name: getattr(self, name) for name in open_})
 
 
 def chosen_for(data: Trajectories, net: Any = None) -> Defaults:
@@ -54,7 +68,21 @@ def chosen_for(data: Trajectories, net: Any = None) -> Defaults:
     net = net or (ConvNet if data.space else MLP)
     built = architecture(NETS.find(net) if isinstance(net, str) else net)
     assert built is not None
-    return Defaults(built, "rk4", absolute_omega(1e-3), 1e-3, Units.measured(data))
+    return Defaults(
+        net=built,
+        solver="rk4",
+        penalty=absolute_omega(1e-3),
+        units=Units.measured(data),
+        kappa=KAPPA,
+        longest_step=median_gap(data),
+        clip=CLIP,
+    )
+
+
+def median_gap(data: Trajectories) -> float:
+    """The median time between neighbouring points: a solver's step should not be much longer."""
+    gaps = np.diff(data.times, axis=2)
+    return float(np.median(gaps[np.isfinite(gaps)])) if np.isfinite(gaps).any() else 1.0
 
 
 def omega(alpha: float, protocol: str) -> Penalty:
@@ -92,7 +120,7 @@ class Preset:
         assert net is not None
         penalty = Frobenius() if self.alpha is None else omega(self.alpha, protocol)
         units = Units.ones(len(data.channels))
-        return Defaults(net, self.solver, penalty, self.penalty_weight, units, self.batch_size)
+        return Defaults(net, self.solver, penalty, units, self.penalty_weight, batch_size=self.batch_size)
 
 
 # λ and α are those of the code that made the published numbers; the paper's text has other ones. "rk4-38" is what that

@@ -48,7 +48,7 @@ class Look:
     """What was seen at one step of training, one number per member.
 
     - `loss`; `error` and `penalty`: its two parts, the penalty without its weight;
-    - `test`: the error on the test data, if there are any; `seconds`: time spent so far.
+    - `test`, `validation`: the errors on such data, if there are any; `seconds`: time spent so far.
     """
 
     step: int
@@ -57,24 +57,26 @@ class Look:
     penalty: tuple[float, ...]
     test: tuple[float, ...] | None
     seconds: float
+    validation: tuple[float, ...] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON; null for what is not finite."""
         plain = lambda values: None if values is None else [v if math.isfinite(v) else None for v in values]
-        document = {name: plain(getattr(self, name)) for name in ("loss", "error", "penalty", "test")}
+        document = {name: plain(getattr(self, name)) for name in ("loss", "error", "penalty", "test", "validation")}
         return {"step": self.step, **document, "seconds": self.seconds}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any], what: str = "a line of metrics") -> "Look":
         """From what `to_json` gave."""
-        test = None if entry(document, "test", (list, type(None)), what) is None else numbers(document, "test", what)
+        perhaps = lambda name: None if document.get(name) is None else numbers(document, name, what)
         return cls(
             step=entry(document, "step", int, what),
             loss=numbers(document, "loss", what),
             error=numbers(document, "error", what),
             penalty=numbers(document, "penalty", what),
-            test=test,
+            test=perhaps("test"),
             seconds=float(entry(document, "seconds", (int, float), what)),
+            validation=perhaps("validation"),
         )
 
 
@@ -83,8 +85,9 @@ class Config:
     """What was asked for: the same configuration on the same machine gives the same bits.
 
     - `method`, `units`, `sampling`: their descriptions as JSON; `optimiser`: its name;
+    - `clip`: the largest length of a gradient; `longest_step`: of the solver; None for any;
     - `start`: the fingerprint of the parameters that training began with, where they were given;
-    - `train`, `test`: fingerprints of the data.
+    - `train`, `test`, `validation`: fingerprints of the data.
     """
 
     method: Mapping[str, Any]
@@ -93,6 +96,8 @@ class Config:
     learning_rate: float
     decay: str
     optimiser: str
+    clip: float | None
+    longest_step: float | None
     sampling: Mapping[str, Any]
     batch_size: int | None
     match: str
@@ -104,6 +109,7 @@ class Config:
     dtype: str
     train: str
     test: str | None
+    validation: str | None = None
     start: str | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -137,6 +143,8 @@ _CONFIG_TYPES: dict[str, tuple[type, ...]] = {
     "learning_rate": (int, float),
     "decay": (str,),
     "optimiser": (str,),
+    "clip": (int, float, type(None)),
+    "longest_step": (int, float, type(None)),
     "sampling": (dict,),
     "batch_size": (int, type(None)),
     "match": (str,),
@@ -148,17 +156,23 @@ _CONFIG_TYPES: dict[str, tuple[type, ...]] = {
     "dtype": (str,),
     "train": (str,),
     "test": (str, type(None)),
+    "validation": (str, type(None)),
     "start": (str, type(None)),
 }
 
 
 @dataclasses.dataclass(frozen=True)
 class Training:
-    """What a model knows of its training: what was asked, how many steps were taken, what was seen on the way."""
+    """What a model knows of its training: what was asked, how many steps were taken, what was seen on the way.
+
+    - `kept`: the step at which each member was best on the validation data, and from which it was kept; None without
+      such data: then it is the last step.
+    """
 
     config: Config
     steps: int
     looks: tuple[Look, ...] = ()
+    kept: tuple[int, ...] | None = None
 
     @property
     def seconds(self) -> float:
@@ -176,7 +190,9 @@ class Training:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
-        return {"config": self.config.to_json(), "steps": self.steps, "looks": looks_to_json(self.looks)}
+        kept = None if self.kept is None else list(self.kept)
+        looks = looks_to_json(self.looks)
+        return {"config": self.config.to_json(), "steps": self.steps, "looks": looks, "kept": kept}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any], what: str) -> "Training":
@@ -185,6 +201,7 @@ class Training:
             config=Config.from_json(entry(document, "config", dict, what), what),
             steps=entry(document, "steps", int, what),
             looks=looks_from_json(entry(document, "looks", list, what), what),
+            kept=None if document.get("kept") is None else tuple(int(k) for k in numbers(document, "kept", what)),
         )
 
 

@@ -1,4 +1,4 @@
-"""How fast training is on a machine: whole steps of the paper's settings, beside what the machine could do at best."""
+"""How fast training runs on a machine: whole steps in the paper's settings, compared with the machine's limit."""
 
 import json
 import math
@@ -32,9 +32,9 @@ SYSTEMS = ("lotka-volterra", "gray-scott", "navier-stokes")
 
 @dataclass(frozen=True)
 class Problem:
-    """One training step of LEADS: a method with weights, and the trajectories that a step of this setting sees.
+    """One training step of LEADS: a method with its weights, and the trajectories of one batch.
 
-    - `restart`: a draw of scheduled sampling at ε = 0.5, to compare one step of ours with one of another library.
+    - `restart`: a draw of scheduled sampling at ε = 0.5, for comparing a step with that of another library.
     """
 
     recipe: Recipe
@@ -45,7 +45,7 @@ class Problem:
 
     @classmethod
     def of(cls, system: str, **sizes: int) -> "Problem":
-        """The paper's setting, protocol `paper`, from random weights; other `sizes` as in `stretched`."""
+        """The paper's setting (protocol `paper`) with random weights. `sizes` are as in `stretched`."""
         data = simulate(get_system(system, "paper"), key=jr.key(0))
         settings = settings_for(data)
         count = settings.batch_size or data.states.shape[1]
@@ -59,7 +59,7 @@ class Problem:
         return cls(recipe, parts, carry, batch, restart)
 
     def loss_and_gradient(self) -> tuple[float, Parts]:
-        """Of one step with the `restart` above."""
+        """The loss and the gradient of one step, with `restart`."""
         scale = jnp.ones(self.batch.states.shape[-1], jnp.float32)
         loss = partial(objective, self.recipe.method)
         value = lambda parts: loss(parts, self.carry, self.batch, jnp.asarray(self.restart), scale)
@@ -67,7 +67,7 @@ class Problem:
         return float(total), gradient
 
     def program(self, seeds: int = 1, devices: int = 1) -> Callable[[int], None]:
-        """`steps -> None`: so many whole steps of training, scheduled sampling and Adam included."""
+        """A function that takes a number of training steps, with scheduled sampling and Adam."""
         one = lambda key: init_state(self.recipe, self.parts, len(self.batch.times), key)
         state = jax.jit(jax.vmap(one))(jr.split(jr.key(2), seeds))
         advance = advance_program(self.recipe, devices)
@@ -81,19 +81,38 @@ class Problem:
 
     @property
     def operations(self) -> float:
-        """Floating-point operations of a step: 3 · evaluations · Σ over linear maps.
+        """Floating-point operations of a step: the number of evaluations times the operations of one.
 
-        Three times, because the backward pass takes two products for each one of the forward pass. Evaluations: of f
-        and of g_e at each stage of each interval of each trajectory, and of g_e at each observed state for Ω.
-        (The first layer needs no gradient with respect to data, and Ω none with respect to states: counted all the
-        same. Activations are not. A convolution is counted as the definition has it, though there are ways with fewer
-        multiplications, as in `leadax.nets.winograd`.)
+        Both f and g_e are evaluated at each stage of each interval of each trajectory, and Ω evaluates g_e at each
+        observed state. (Each evaluation is counted with its full gradient, although the first layer needs none with
+        respect to the data, and Ω none with respect to the states.)
         """
         m, n, k = self.batch.times.shape
         stages = len(find_tableau(self.recipe.method.solver or "rk4").b)
-        net: Net = self.parts.shared
-        per_state = sum(layer.operations(self.batch.states.shape[3:-1]) for layer in net.layers)
-        return 3.0 * per_state * m * n * (2 * stages * (k - 1) + k)
+        per_state = operations_of(self.parts.shared, self.batch.states.shape[3:])
+        return per_state * m * n * (2 * stages * (k - 1) + k)
+
+
+def operations_of(net: Net, state_shape: tuple[int, ...]) -> float:
+    """Floating-point operations of one evaluation of a net, forward and backward, as XLA counts them.
+
+    They are counted in the program before it is optimised, so nothing is compiled. Convolutions count with the
+    operations of the algorithm that computes them (see `leadax.nets.winograd`), not those of the definition.
+
+    >>> import jax
+    >>> from leadax.nets import Linear
+    >>> operations_of(Linear((8,), key=jax.random.key(0)), (8,)) == 3 * (2 * 8 * 8)
+    True
+    """
+    dtype = jax.tree.leaves(net)[0].dtype
+    time_, state = (jax.ShapeDtypeStruct(shape, dtype) for shape in ((), state_shape))
+
+    def forward_and_backward(net, t, x, cotangent):
+        tangent, transpose = jax.vjp(lambda net, x: net(t, x, None), net, x)
+        return tangent, transpose(cotangent)
+
+    counted = jax.jit(forward_and_backward).lower(net, time_, state, state).cost_analysis()
+    return counted["flops"] if counted else math.nan  # not every platform counts
 
 
 def stretched(
@@ -104,7 +123,7 @@ def stretched(
     points: int | None = None,
     grid: int | None = None,
 ) -> Batch:
-    """The same data with other sizes, repeated where they do not suffice: for timing, not for learning."""
+    """The data in other sizes, repeated as needed. For timing, not for learning."""
     m, n, k = batch.times.shape
     some = lambda new, old: jnp.arange(new or old) % old
     pick = np.ix_(some(environments, m), some(trajectories, n), some(points, k))
@@ -119,7 +138,7 @@ def stretched(
 
 
 def product_rate() -> float:
-    """Floating-point operations per second of a product of two 2048 × 2048 matrices in float32, the best of several."""
+    """Floating-point operations per second in a product of two 2048 × 2048 float32 matrices: the best of 8."""
     a = jnp.ones((2048, 2048), jnp.float32)
     product = jax.jit(lambda a: a @ a)
     product(a).block_until_ready()
@@ -127,7 +146,10 @@ def product_rate() -> float:
 
 
 def interleaved(runners: dict[str, tuple[Callable[[int], Any], int]], rounds: int) -> dict[str, float]:
-    """Milliseconds per step of each, the median of rounds in which they take turns; each has its steps per turn."""
+    """Milliseconds per step of each runner: medians over rounds in which the runners take turns.
+
+    - `runners`: a function of the number of steps, and the steps in each of its turns, by name.
+    """
     times: dict[str, list[float]] = {name: [] for name in runners}
     for _ in range(rounds):
         for name, (run, steps) in runners.items():
@@ -142,10 +164,9 @@ def _seconds(work: Callable[[], Any]) -> float:
 
 
 def measured(system: str, seconds: float = 5.0) -> dict[str, float]:
-    """One step of a setting on this machine: milliseconds, how they compare with the limit, and until the first step.
+    """The time of one step on this machine, the limit, their ratio, and the time until the first step.
 
-    >>> measured("lotka-volterra", seconds=0.01)["share_of_limit"] < 1
-    True
+    The limit is the time that the operations of a step would take at the rate of large matrix products.
     """
     problem = Problem.of(system)
     begin = time.perf_counter()
@@ -167,5 +188,5 @@ def measured(system: str, seconds: float = 5.0) -> dict[str, float]:
 
 
 def reference() -> dict[str, dict[str, Any]]:
-    """What `make bench` measured on the machine of the benchmarks: benchmarks/results.json, by a link."""
+    """What `make bench` measured on the reference machine: a link to benchmarks/results.json."""
     return json.loads(resources.files("leadax").joinpath("speed.json").read_text())

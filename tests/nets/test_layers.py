@@ -39,7 +39,7 @@ def test_values_and_transpose(name):
     """⟨Wx, dy⟩ = ⟨x, Wᵀdy⟩ with any x: Wx from NumPy, Wᵀdy from us. The rest is the bias."""
     layer, by_numpy = LAYERS[name]
     x, other, dy = random(*layer.in_shape), random(*layer.in_shape, seed=1), random(*layer.in_shape[:-1], 2, seed=2)
-    whole, linear, transposed, derivative = evaluate(layer, x, dy)
+    whole, linear, transposed, derivative = map(np.asarray, evaluate(layer, x, dy))
     np.testing.assert_allclose(linear, by_numpy(layer, x), atol=1e-12)
     np.testing.assert_allclose(derivative, linear, atol=1e-12)
     np.testing.assert_allclose(inner(transposed, other), inner(by_numpy(layer, other), dy), rtol=1e-10)
@@ -75,7 +75,7 @@ def test_spectral_convolution_is_the_same_on_a_finer_grid():
 
 
 def test_initial_weights():
-    """`gain` is the ratio of standard deviations, `std` the deviation of the weights, and `uniform` is as in the paper."""
+    """`gain` is the ratio of standard deviations, `std` the deviation of weights; `uniform` is the paper's start."""
 
     @jax.jit
     def build(x, field, low):
@@ -85,7 +85,7 @@ def test_initial_weights():
             (Convolution((8, 8), 20, 20, gain=1.7, key=KEY), field),
             (SpectralConvolution((8, 8), 20, 20, modes=4, gain=1.7, key=KEY), smooth),
         ]
-        given = Dense(100, 100, std=0.05, key=KEY).weight, Convolution((8, 8), 20, 20, std=0.1, key=KEY).weight
+        given = Dense(200, 100, std=0.05, key=KEY).weight, Convolution((8, 8), 20, 20, std=0.1, key=KEY).weight
         uniform = SpectralConvolution((8, 8), 16, 16, modes=4, uniform=True, key=KEY).weight
         return [jnp.std(layer.linear(x)) / jnp.std(x) for layer, x in pairs], [jnp.std(w) for w in given], uniform
 

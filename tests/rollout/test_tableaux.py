@@ -1,5 +1,7 @@
 """The tables of the fixed-step methods: other libraries' tables, textbook formulas, measured orders."""
 
+from functools import partial
+
 import diffrax
 import jax
 import jax.numpy as jnp
@@ -7,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.integrate import RK23, RK45
 from scipy.special import ellipj
-
-from leadax.rollout import TABLEAUX, rollout, runge_kutta_step, steps_between
 from tests.rollout.textbook import ends_of_steps, plain_rollout, plain_step
+
+from leadax.rollout import TABLEAUX, Steps, rollout, runge_kutta_step, steps_between
 
 DIFFRAX = {
     "heun": diffrax.Heun,
@@ -49,18 +51,19 @@ def test_tableau_is_consistent(name):
 @pytest.mark.parametrize(("name", "theirs"), [("bosh3", RK23), ("dopri5", RK45)])
 def test_tables_agree_with_scipy(name, theirs):
     table = TABLEAUX[name]
-    np.testing.assert_allclose(table.a, theirs.A[:, : len(table.a)], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(table.a[:, : theirs.A.shape[1]], theirs.A, rtol=0, atol=1e-15)
     np.testing.assert_allclose(table.b, theirs.B, rtol=0, atol=1e-15)
 
 
-def forced_top(t, x, u):
-    """Euler's spinning top, nonlinear and coupled, at a varying speed: x(t) = (sn φ, cn φ, dn φ), φ' = 1 + cos(t)/2 + u."""
-    return (1 + 0.5 * np.cos(t) + u) * np.array([x[1] * x[2], -x[0] * x[2], -0.5 * x[0] * x[1]])
+def forced_top(t, x, u, lib=jnp):
+    """Euler's spinning top at a varying speed: x(t) = (sn φ, cn φ, dn φ) with φ' = 1 + cos(t)/2 + u."""
+    return (1 + 0.5 * lib.cos(t) + u) * lib.stack([x[1] * x[2], -x[0] * x[2], -0.5 * x[0] * x[1]])
 
 
 def test_fourth_order_rules_by_hand():
     t, x, h, u = 0.4, np.array([0.5, 0.1, 0.7]), 0.3, lambda s: 0.2 + s
-    f = lambda s, x: forced_top(t + s * h, x, u(s))
+    field = partial(forced_top, lib=np)
+    f = lambda s, x: field(t + s * h, x, u(s))
     k1 = f(0, x)
     k2 = f(1 / 2, x + h / 2 * k1)
     k3 = f(1 / 2, x + h / 2 * k2)
@@ -71,7 +74,7 @@ def test_fourth_order_rules_by_hand():
     euler = x + h * k1
     for name, expected in [("rk4", rk4), ("rk4-38", rk4_38), ("euler", euler)]:
         np.testing.assert_allclose(
-            plain_step(forced_top, *published(name), t, x, h, (u(0), u(1))), expected, rtol=0, atol=1e-15
+            plain_step(field, *published(name), t, x, h, (u(0), u(1))), expected, rtol=0, atol=1e-15
         )
 
 
@@ -88,31 +91,27 @@ def closed_form(inputs):
 
 
 def divided(inputs, substeps, total):
-    """`substeps` per interval between knots, padded to `total` steps."""
-    steps = steps_between(KNOTS, substeps=substeps, dtype=np.float64)
-    steps = steps._replace(inputs=ends_of_steps(inputs, [substeps] * 4))
-    pad = lambda rows, value: np.pad(rows, [(0, total - len(rows))] + [(0, 0)] * (rows.ndim - 1), constant_values=value)
-    return steps._replace(**{name: pad(getattr(steps, name), np.nan) for name in ("times", "inputs")})._replace(
-        sizes=pad(steps.sizes, 0.0), departure=pad(steps.departure, -1)
-    )
+    """`substeps` per interval between knots, padded to `total` steps; there is no number to use in the padding."""
+    steps = jax.tree.map(np.asarray, steps_between(KNOTS, substeps=substeps, dtype=np.float64))
+    pad = lambda rows, value: np.concatenate([rows, np.full((total - len(rows), *rows.shape[1:]), value)])
+    inputs = ends_of_steps(inputs, [substeps] * 4)
+    return Steps(pad(steps.times, np.nan), pad(steps.sizes, 0.0), pad(inputs, np.nan), steps.landing)
 
 
 @pytest.mark.parametrize("name", TABLEAUX)
 def test_order_of_convergence(name):
     """For a field of t, x and u, with steps of several sizes, padding, and inputs with kinks or jumps between steps."""
-    coarse = 2 if name == "dopri8" else 8
+    coarse = 3 if name == "dopri8" else 8
     steps = [divided(inputs, n, 8 * coarse) for inputs in INPUTS.values() for n in (coarse, 2 * coarse)]
-    start = jnp.array([0.0, 1.0, 1.0])
-    field = lambda t, x, u: (1 + 0.5 * jnp.cos(t) + u) * jnp.stack([x[1] * x[2], -x[0] * x[2], -0.5 * x[0] * x[1]])
-    run = jax.jit(jax.vmap(lambda steps: rollout(field, start, steps, tableau=name)))
-    states = np.asarray(run(jax.tree.map(lambda *rows: jnp.stack(rows), *steps))).reshape(2, 2, 5, 3)
+    start = np.array([0.0, 1.0, 1.0])
+    run = jax.jit(jax.vmap(lambda steps: rollout(forced_top, jnp.asarray(start), steps, tableau=name)))
+    states = np.asarray(run(jax.tree.map(lambda *rows: np.stack(rows), *steps))).reshape(2, 2, 5, 3)
     for (what, inputs), (low, high) in zip(INPUTS.items(), states, strict=True):
-        plain = plain_rollout(forced_top, published(name), np.asarray(start), KNOTS, [coarse] * 4, inputs)
+        plain = plain_rollout(partial(forced_top, lib=np), published(name), start, KNOTS, [coarse] * 4, inputs)
         np.testing.assert_allclose(low, plain, rtol=0, atol=1e-13)
         errors = [np.abs(found - closed_form(inputs)).max() for found in (low, high)]
-        order = np.log2(errors[0] / errors[1])
-        expected = TABLEAUX[name].order
-        assert abs(order - expected) < 0.3, f"{what}: stated order {expected}, measured {order:.3f}, errors {errors}"
+        order, stated = np.log2(errors[0] / errors[1]), TABLEAUX[name].order
+        assert -0.2 < order - stated < 0.6, f"{what}: stated order {stated}, measured {order:.3f}, errors {errors}"
 
 
 def test_zeros_of_a_table_are_not_computed():

@@ -1,5 +1,7 @@
 """Runge–Kutta as textbooks write it, in NumPy, with nothing skipped."""
 
+import itertools
+
 import numpy as np
 
 
@@ -13,7 +15,7 @@ def plain_step(field, a, b, c, t, x, h, ends):
 
 
 def plain_rollout(field, table, start, times, counts, inputs, restart=None):
-    """States at `times` with `counts[k]` steps in interval k, where the inputs go from `inputs[k, 0]` to `inputs[k, 1]`."""
+    """States at `times` by `counts[k]` steps in interval k, where inputs go from `inputs[k, 0]` to `inputs[k, 1]`."""
     a, b, c = table
     states = [start]
     for k in range(len(times) - 1):
@@ -31,5 +33,5 @@ def ends_of_steps(inputs, counts):
     rows = []
     for (first, last), count in zip(inputs, counts, strict=True):
         at = [first + j / count * (last - first) for j in range(count + 1)]
-        rows += zip(at[:-1], at[1:], strict=True)
+        rows += itertools.pairwise(at)
     return np.array(rows)

@@ -2,13 +2,26 @@ import dataclasses
 
 import jax.random as jr
 import numpy as np
+import pytest
 import scipy.integrate
 
 from leadax.systems import get_system, simulate
 
 
-def test_against_scipy():
-    data = simulate(get_system("lotka-volterra"), key=jr.key(0), trajectories=2)
+@pytest.fixture(scope="module")
+def paper_data():
+    return simulate(get_system("lotka-volterra", "paper"), key=jr.key(0), split="test")
+
+
+@pytest.fixture(scope="module")
+def clean_data():
+    """With the clean solver, from where the paper's data start."""
+    paper, clean = (get_system("lotka-volterra", protocol) for protocol in ("paper", "clean"))
+    return simulate(dataclasses.replace(paper, solve=clean.solve), key=jr.key(0), split="test")
+
+
+def test_against_scipy(clean_data):
+    data = clean_data
     for e in range(len(data.environments)):
         a, b, g, d = (data.parameters[name][e] for name in ("alpha", "beta", "gamma", "delta"))
         rate = lambda t, x, a=a, b=b, g=g, d=d: [a * x[0] - b * x[0] * x[1], d * x[0] * x[1] - g * x[1]]
@@ -20,21 +33,18 @@ def test_against_scipy():
             np.testing.assert_allclose(states, expected, atol=1e-6)
 
 
-def test_first_integral_is_constant():
-    data = simulate(get_system("lotka-volterra"), key=jr.key(0), split="test")
-    p = {name: values[:, None, None] for name, values in data.parameters.items()}
-    u, v = data.states[..., 0], data.states[..., 1]
+def test_first_integral_is_constant(clean_data):
+    p = {name: values[:, None, None] for name, values in clean_data.parameters.items()}
+    u, v = clean_data.states[..., 0], clean_data.states[..., 1]
     h = p["delta"] * u - p["gamma"] * np.log(u) + p["beta"] * v - p["alpha"] * np.log(v)
     drift = np.abs(h - h[..., :1]).max()
     assert drift < 1e-6, f"first integral drifts by {drift:.1e}"
 
 
-def test_paper_data_are_as_wrong_as_the_paper_s():
+def test_paper_data_are_as_wrong_as_the_paper_s(paper_data, clean_data):
     # With SciPy at rtol 1e-3, as the paper's data were made, the mean squared error is about 2e-5.
-    paper, clean = (get_system("lotka-volterra", protocol) for protocol in ("paper", "clean"))
-    same_start = dataclasses.replace(paper, solve=clean.solve)
-    draw = lambda system: simulate(system, key=jr.key(0), split="test").states
-    error = np.mean((draw(paper) - draw(same_start)) ** 2)
+    np.testing.assert_array_equal(paper_data.states[:, :, 0], clean_data.states[:, :, 0])
+    error = np.mean((paper_data.states - clean_data.states) ** 2)
     assert 5e-6 < error < 6e-5, f"mean squared error {error:.1e}"
 
 
@@ -47,8 +57,10 @@ def test_environments_are_the_paper_s():
     assert novel == {1.44, 1.86}
 
 
-def test_paper_data_start_where_the_published_ones_do():
+def test_paper_data_start_where_the_published_ones_do(paper_data):
     # NumPy's old generator, seeded with 0 for the first training trajectory and with 2³¹ − 1 for the first test one.
-    first = lambda split: simulate(get_system("lotka-volterra", "paper"), key=jr.key(0), split=split).states[0, 0, 0]
-    np.testing.assert_allclose(first("train"), [1.5488135, 1.71518937], atol=1e-8)
-    np.testing.assert_array_equal(first("test"), np.random.RandomState(2**31 - 1).random_sample(2) + 1)
+    # As many trajectories as in the test data, so that no other program is compiled.
+    train = simulate(get_system("lotka-volterra", "paper"), key=jr.key(0), trajectories=32)
+    np.testing.assert_allclose(train.states[0, 0, 0], [1.5488135, 1.71518937], atol=1e-8)
+    expected = np.random.RandomState(2**31 - 1).random_sample(2) + 1
+    np.testing.assert_array_equal(paper_data.states[0, 0, 0], expected)

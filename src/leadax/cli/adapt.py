@@ -3,12 +3,18 @@
 import math
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any
 
-from .console import Json, check_seed, message, result, shown
-from .options import DataFile, RunPath, open_model
+from ..errors import InputError
+from .checks import check_count, check_positive, check_run, check_seed
+from .console import Json, message, result, shown
+from .names import Decay, Optimiser, Scheme
+from .options import DataFile, RunFolderOption, RunPath, Using, open_model, read_data
 from .runtime import prepare
-from .train import RunFolderOption, recorded
+from .train import recorded
+
+if TYPE_CHECKING:
+    from ..model import Model
 
 
 def adapt(
@@ -17,88 +23,87 @@ def adapt(
     /,
     *,
     out: RunFolderOption,
-    scheme: Literal["specific", "shared-only", "scratch"] = "specific",
+    scheme: Scheme = "specific",
     test: Path | None = None,
     steps: int = 2_500,
     seed: int = 0,
-    optimiser: Literal["adam", "muon"] = "adam",
+    optimiser: Optimiser = "adam",
     learning_rate: float = 1e-3,
-    decay: Literal["cosine", "constant", "one-cycle"] = "cosine",
+    decay: Decay = "cosine",
     look_every: int = 50,
     checkpoint_every: int = 1_000,
     at: str = "50,2500,10000",
+    using: Using = None,
     json: Json = False,
 ) -> None:
-    """Learn novel environments, from as little as one trajectory of each, with what a trained model knows.
+    """Learn new environments, from as little as one trajectory of each, with the help of a trained model.
 
     Args:
-        scheme: specific: what is shared stays fixed, a new specific part learns; shared-only: nothing learns; scratch:
-            a model of the new data alone, to compare with.
-        test: A data file with the same novel environments, looked at on the way and never learnt from.
+        scheme: specific: the shared part stays fixed, and a new specific part is learnt; shared-only: nothing is
+            learnt; scratch: a model of the new data alone, to compare with.
+        test: A data file with the same new environments. Errors on it are measured during training; it is never learnt
+            from.
         steps: Gradient steps.
         seed: The same seed gives the same model on the same machine.
-        optimiser: Adam, or Muon for weights that are matrices and Adam for the rest.
-        learning_rate: The highest on the way: of the first step, but in one cycle.
-        decay: What becomes of the learning rate: cosine to zero at the last step; constant as in the paper; one-cycle,
+        optimiser: adam; or muon, for weights that are matrices, with Adam for the rest.
+        learning_rate: The highest learning rate: that of the first step, except in one cycle.
+        decay: How the learning rate changes: cosine, to zero at the last step; constant, as in the paper; one-cycle,
             up and down, for higher rates.
-        look_every: Steps between looks at the test set.
+        look_every: Steps between looks at the test data.
         checkpoint_every: Steps between checkpoints.
-        at: Steps, with commas between them, at which the test error is reported.
+        at: Steps, separated by commas, at which the test error is reported.
     """
-    from ..data import load
-
-    chosen = _steps(at)
+    counts = {"--steps": steps, "--look-every": look_every, "--checkpoint-every": checkpoint_every}
+    for option, count in counts.items():
+        check_count(option, count)
     check_seed(seed)
-    novel, testing = load(data), load(test) if test else None
+    check_positive("--learning-rate", learning_rate)
+    check_run(out)
+    chosen = _steps(at)
+    novel, testing = read_data(data), read_data(test) if test else None
     prepare(1)
     import jax.random as jr
 
-    from .. import adapting
+    from ..adapt import adapt as adapt_model
+    from ..train import Recipe
 
-    model = open_model(run)
-    learn = partial(
-        adapting.adapt,
-        model,
-        novel,
-        key=jr.key(seed),
-        scheme=scheme,
-        steps=steps,
-        learning_rate=learning_rate,
-        optimiser=optimiser,
-        decay=decay,
-        look_every=math.gcd(look_every, *(step for step in chosen if 0 < step <= steps)),
-        checkpoint_every=checkpoint_every,
-    )
-    document = recorded(learn, novel, testing, out, title=scheme)
-    document |= {"scheme": scheme, "at": {}}
-    if testing is not None and scheme == "shared-only":  # it stays as it is
-        document["at"] = {str(step): document["test"]["last"] for step in chosen}
-    elif testing is not None:
-        document["at"] = _errors_at(chosen, out)
-    lines = [f"{out}: {scheme}, {document['steps']} steps, environments {', '.join(novel.environments)}"]
-    lines += [f"mean squared error {shown(document['mse'])} on the data"]
-    lines += [
-        f"mean squared error {shown(value)} on the test data after {step} steps"
-        for step, value in document["at"].items()
-    ]
-    if testing is not None:
-        lines += [f"mean squared error {shown(document['test']['last'])} on the test data at the end"]
-    result(document, "\n".join(lines), as_json=json)
+    model = open_model(run, using)
+    looks = math.gcd(look_every, *(step for step in chosen if step <= steps))
+    recipe = Recipe(decay=decay, protocol=model.protocol, look_every=looks, checkpoint_every=checkpoint_every)
+    more = {"steps": steps, "learning_rate": learning_rate, "optimiser": optimiser, "recipe": recipe}
+    learn = partial(adapt_model, model, novel, key=jr.key(seed), scheme=scheme, test=testing, **more)
+    new, document = recorded(learn, out, title=scheme)
+    document |= {"scheme": scheme, "at": _errors_at(chosen, new, document)}
+    result(document, _text(document, out, ", ".join(novel.environments)), as_json=json)
     message(f"forecast with: leadax predict {out} DATA --out FILE")
 
 
 def _steps(text: str) -> list[int]:
-    from ..errors import InputError
-
+    """The step numbers in `--at`."""
     try:
-        return [int(word) for word in text.split(",") if word.strip()]
+        steps = [int(word) for word in text.split(",") if word.strip()]
     except ValueError:
-        raise InputError(f"`--at` must be step numbers with commas between them, got `{text}`") from None
+        raise InputError(f"`--at` must be step numbers separated by commas, got `{text}`") from None
+    for step in steps:
+        check_count("--at", step)
+    return steps
 
 
-def _errors_at(steps: list[int], out: Path) -> dict[str, float]:
-    """Test error, mean over seeds, at those of the steps that were looked at."""
-    from ..checkpoint import RunFolder
+def _errors_at(steps: list[int], model: "Model", document: dict[str, Any]) -> dict[str, float | None]:
+    """The test error, mean over seeds, at those of the steps that were taken."""
+    if "test" not in document:
+        return {}
+    if model.training is None or not model.training.steps:  # nothing was learnt: it stays as it is
+        return {str(step): document["test"]["last"] for step in steps}
+    seen = {look.step: look.test for look in model.training.looks if look.test}
+    return {str(step): sum(seen[step]) / len(seen[step]) for step in steps if step in seen}
 
-    looks = {line["step"]: line["test"] for line in RunFolder(out).metrics()}
-    return {str(step): sum(looks[step]) / len(looks[step]) for step in steps if looks.get(step)}
+
+def _text(document: dict[str, Any], out: Path, environments: str) -> str:
+    error = lambda value, where: f"mean squared error {shown(value)} on the {where}"
+    lines = [f"{out}: {document['scheme']}, {document['steps']} steps, environments {environments}"]
+    lines += [error(document["mse"], "data")]
+    lines += [error(value, f"test data after {step} steps") for step, value in document["at"].items()]
+    if "test" in document:
+        lines += [error(document["test"]["last"], "test data at the end")]
+    return "\n".join(lines)

@@ -1,15 +1,27 @@
 """`leadax compare`."""
 
 import math
+import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from ..errors import InputError, lookup
+from ..errors import InputError
+from .checks import check_run
 from .console import Json, message, result
-from .options import DataFile, Training, open_model
+from .names import METHODS, check_name
+from .options import OWN, DataFile, Training, open_model, read_data
+from .settings import Plan
 from .train import train_run
+
+if TYPE_CHECKING:
+    from ..data import Trajectories
+
+MethodNames = Annotated[
+    str | None,
+    tyro.conf.arg(help=f"Names separated by commas: {', '.join(METHODS)}, {OWN}; by default all of Leadax's."),
+]
 
 
 def compare(
@@ -18,42 +30,43 @@ def compare(
     *,
     test: Path,
     out: Path,
-    methods: str | None = None,
+    methods: MethodNames = None,
     training: tyro.conf.OmitArgPrefixes[Training] = Training(),
     json: Json = False,
 ) -> None:
-    """Train several methods on the same data and set their errors side by side. Finished ones are not trained again.
+    """Train several methods on the same data and compare their errors. Finished runs are not trained again.
+
+    Settings that a method does not have are left out for that method.
 
     Args:
-        test: A data file with the same environments to measure errors on.
-        out: The folder for the runs, one in each, and a page with tables and pictures.
-        methods: Names with commas between them; all by default.
+        test: A data file with the same environments, to measure errors on.
+        out: The folder to write to: a run for each method, and a page with tables and pictures.
     """
-    from ..data import load
+    names = _names(methods, training)
+    training.check()
+    for name in names:
+        check_run(out / folder_of(name))
+    testing = read_data(test)
+    rows = compare_methods(names, read_data(data), testing, out, training)
+    from ..evaluate import evaluate
+    from .report import verdict_on, write_comparison
 
-    names, testing = _names(methods, training), load(test)
-    rows = compare_methods(names, load(data), testing, out, training)
-    from ..comparison import verdict
-    from ..evaluation import evaluate
-    from .report import write_comparison
-
-    page = out / "report.html"
-    models = {row["method"]: open_model(out / row["method"]) for row in rows}
+    page, using = out / "report.html", training.using(*names)
+    models = {row["method"]: open_model(out / folder_of(row["method"]), using) for row in rows}
+    evaluations = {name: evaluate(model, testing) for name, model in models.items()}
     write_comparison(models, testing, "Comparison", page)
-    sentence = verdict({name: evaluate(model, testing) for name, model in models.items()})
     result(rows, table(rows), as_json=json)
-    message(f"\n{sentence}")
+    message(f"\n{verdict_on(evaluations)}")
     message(f"pictures: {page}")
 
 
 def compare_methods(
-    names: list[str], training: Any, testing: Any, out: Path, options: Training
+    names: list[str], training: "Trajectories", testing: "Trajectories", out: Path, options: Training
 ) -> list[dict[str, Any]]:
-    """One row for each method, in the order of their errors."""
+    """A row for each method, the smallest error first."""
     rows = []
     for name in names:
-        own = options.for_method(name) if len(names) > 1 else options
-        done = train_run(name, training, testing, out / name, own)
+        done = train_run(name, training, testing, out / folder_of(name), options, skip=len(names) > 1)
         rows.append(
             {
                 "method": name,
@@ -68,15 +81,26 @@ def compare_methods(
     return sorted(rows, key=lambda row: math.inf if row["mse"] is None else row["mse"])
 
 
+def folder_of(method: str) -> str:
+    """The name of a method's run folder, which any file system allows.
+
+    >>> folder_of("leads"), folder_of("package.module:Mine")
+    ('leads', 'package.module-Mine')
+    """
+    return re.sub(r"[^\w.-]+", "-", method)
+
+
 def table(rows: list[dict[str, Any]]) -> str:
     """The rows for people."""
-    number = lambda value: "       –" if value is None else f"{value:.2e}"
+    number = lambda value: "–" if value is None else f"{value:.2e}"
+    width = max(14, *(len(row["method"]) for row in rows))
     lines = [
-        f"{'method':14} {'test error':>10} {'± seeds':>9} {'± traj.':>9} {'train':>9} {'parameters':>11} {'seconds':>8}"
+        f"{'method':{width}} {'test error':>10} {'± seeds':>9} {'± traj.':>9} {'train':>9} {'parameters':>11} "
+        f"{'seconds':>8}"
     ]
     for row in rows:
         lines.append(
-            f"{row['method']:14} {number(row['mse']):>10} {number(row['mse_std_over_seeds']):>9} "
+            f"{row['method']:{width}} {number(row['mse']):>10} {number(row['mse_std_over_seeds']):>9} "
             f"{number(row['mse_std_over_trajectories']):>9} {number(row['mse_train']):>9} {row['parameters']:11d} "
             f"{row['seconds']:8.0f}"
         )
@@ -84,12 +108,19 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def _names(text: str | None, training: Training) -> list[str]:
-    from ..methods import METHODS
-
-    all_names = [name for name in METHODS if training.match == "trajectories" or METHODS[name]().has_field]
-    names = all_names if text is None else [name.strip() for name in text.split(",") if name.strip()]
+    """The methods to compare, each once."""
+    if text is None:
+        return [name for name in METHODS if training.match == "trajectories" or _has_a_field(name)]
+    names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     if not names:
-        raise InputError(f"`--methods` must name methods with commas between them, got `{text}`")
+        raise InputError(f"`--methods` must be names separated by commas, got `{text}`")
     for name in names:
-        lookup("method", name, METHODS)
+        check_name("method", name, METHODS)
+    if len({folder_of(name) for name in names}) < len(names):
+        raise InputError(f"two of the methods would share a folder: {', '.join(names)}")
     return names
+
+
+def _has_a_field(name: str) -> bool:
+    """Whether a method has a vector field, whose values can be compared with derivatives: it is solved then."""
+    return "solver" in Plan.of(name).fields

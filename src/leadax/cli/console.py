@@ -5,11 +5,12 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import tyro
 
-from ..errors import InputError
+if TYPE_CHECKING:
+    from ..records import Look
 
 Json: TypeAlias = Annotated[
     bool, tyro.conf.arg(help="Print one JSON document on standard output, and nothing else there.")
@@ -19,18 +20,12 @@ Progress: TypeAlias = Callable[..., None]
 
 
 def shown(value: float | None) -> str:
-    """An error for people; None stands for one that is not finite, which JSON cannot say.
+    """An error for people; None stands for one that is not finite, which JSON has no word for.
 
     >>> shown(0.00123), shown(None)
     ('1.230e-03', 'not finite')
     """
     return "not finite" if value is None else f"{value:.3e}"
-
-
-def check_seed(seed: int) -> None:
-    """A seed is a number that fits into 32 bits without sign."""
-    if not 0 <= seed < 2**32:
-        raise InputError(f"`--seed` must be from 0 to {2**32 - 1}, got {seed}")
 
 
 def message(text: str) -> None:
@@ -39,7 +34,7 @@ def message(text: str) -> None:
 
 
 def result(document: Mapping[str, Any] | Sequence[Any], text: str, *, as_json: bool) -> None:
-    """Print a result: a JSON document, or a text for people. NaN and infinity, which JSON has not, become null."""
+    """Print a result: a JSON document, or a text for people. NaN and infinity are not JSON and become null."""
     print(json.dumps(_finite(document), indent=2, allow_nan=False) if as_json else text)
 
 
@@ -71,7 +66,7 @@ def _plain(label: str) -> Progress:
 
     def update(done: int, total: int, text: str = label) -> None:
         nonlocal shown
-        tenth = 10 * done // total
+        tenth = 10 * done // max(total, 1)
         if tenth > shown:
             shown = tenth
             message(f"{text}: {done} of {total}")
@@ -80,12 +75,13 @@ def _plain(label: str) -> Progress:
 
 
 @contextmanager
-def training_bar(label: str) -> Iterator[Callable[[Any], None]]:
-    """Like `progress_bar`, with loss and test error; yields a function of a `leadax.job.Look`."""
+def training_bar(label: str) -> "Iterator[Callable[[Look, int], None]]":
+    """Like `progress_bar`, with loss and test error, for `leadax.train.Monitor.listen`."""
+    mean = lambda values: sum(values) / len(values)
     with progress_bar(label) as progress:
 
-        def listen(look: Any) -> None:
-            errors = f", test {look.test.mean():.2e}" if look.test is not None else ""
-            progress(look.step, look.steps, f"{label}: loss {look.loss.mean():.2e}{errors}")
+        def listen(look: "Look", steps: int) -> None:
+            errors = f", test {mean(look.test):.2e}" if look.test else ""
+            progress(look.step, steps, f"{label}: loss {mean(look.loss):.2e}{errors}")
 
         yield listen

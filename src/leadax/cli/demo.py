@@ -3,9 +3,10 @@
 import time
 from pathlib import Path
 
-from .compare import compare_methods, table
+from .checks import check_count, check_seed
+from .compare import compare_methods, folder_of, table
 from .console import message, result
-from .options import Training, open_model
+from .options import Training, open_model, read_data
 from .report import write_comparison
 from .simulate import simulate
 
@@ -13,28 +14,25 @@ METHODS = ["one-for-all", "one-per-env", "leads"]
 
 
 def demo(*, out: Path = Path("demo"), steps: int = 2_500, seed: int = 0) -> None:
-    """The main job end to end: simulate prey and predators in ten environments, learn them in three ways, compare.
+    """See it work: simulate prey and predators in ten environments, learn them in three ways, compare.
 
     Args:
-        out: The folder to write to; what an earlier demo has finished there is used again.
+        out: The folder to write to. What an earlier demo finished there is used again.
         steps: Gradient steps of each method.
         seed: The same seed gives the same result on the same machine.
     """
+    check_count("--steps", steps)
+    check_seed(seed)
     begin = time.perf_counter()
     out.mkdir(parents=True, exist_ok=True)
     train, test, page = out / "train.nc", out / "test.nc", out / "report.html"
     simulate("lotka-volterra", train, split="train", seed=seed, overwrite=True)
     simulate("lotka-volterra", test, split="test", seed=seed, overwrite=True)
-    from ..data import load
-
-    training, testing = load(train), load(test)
-    rows = compare_methods(METHODS, training, testing, out, Training(steps=steps, seed=seed))
-    write_comparison(
-        {row["method"]: open_model(out / row["method"]) for row in rows},
-        testing,
-        "Lotka–Volterra in ten environments",
-        page,
-    )
+    training, testing = read_data(train), read_data(test)
+    options = Training(steps=steps, seed=seed, preset="lotka-volterra")
+    rows = compare_methods(METHODS, training, testing, out, options)
+    models = {row["method"]: open_model(out / folder_of(row["method"])) for row in rows}
+    write_comparison(models, testing, "Lotka–Volterra in ten environments", page)
     result({}, f"\n{table(rows)}\n\npictures: {page}", as_json=False)
     message(f"\ntook {time.perf_counter() - begin:.0f} s. Next, with data of your own (see README.md):")
     message("  leadax report DATA.csv")

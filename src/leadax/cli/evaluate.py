@@ -1,9 +1,8 @@
 """`leadax evaluate`."""
 
-from typing import Literal
-
 from .console import Json, result
-from .options import DataFile, RunPath, open_model
+from .names import Protocol
+from .options import DataFile, RunPath, Using, open_model, read_data
 from .runtime import prepare
 
 
@@ -12,20 +11,19 @@ def evaluate(
     data: DataFile,
     /,
     *,
-    protocol: Literal["paper", "clean"] | None = None,
+    protocol: Protocol | None = None,
+    using: Using = None,
     json: Json = False,
 ) -> None:
     """Errors of a model's forecasts: per environment, per time, per seed.
 
     Args:
-        protocol: Whether the first point of each trajectory counts (paper) or not (clean); as trained by default.
+        protocol: Whether the first point of each trajectory counts (paper) or not (clean); by default as in training.
     """
-    from ..data import load
-
+    observed = read_data(data)
     prepare()
-    observed = load(data)
-    model = open_model(run)
-    from ..evaluation import evaluate as evaluate_model
+    model = open_model(run, using)
+    from ..evaluate import evaluate as evaluate_model
 
     evaluation = evaluate_model(model, observed, protocol=protocol)
     result(evaluation.to_json(), str(evaluation), as_json=json)

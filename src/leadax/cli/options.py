@@ -6,17 +6,43 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import tyro
 
-from ..errors import InputError, lookup
-from .console import check_seed
+from ..errors import InputError
+from .checks import check_count, check_file, check_positive, check_seed
+from .names import METHODS, NETS, PENALTIES, SOLVERS, Decay, Match, Optimiser, Preset, Protocol, check_name, listed
+from .own import all_imported, find_net
+from .settings import OBJECTS, Plan, pairs, with_lipschitz_weight
 
 if TYPE_CHECKING:
     from ..data import Trajectories
-    from ..methods import Method
+    from ..defaults import Defaults
     from ..model import Model
+
+OWN = "or package.module:Name for one of your own"
 
 DataFile: TypeAlias = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DATA", help="A data file.")]
 RunPath: TypeAlias = Annotated[
     Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN", help="A run folder, or a model file (.safetensors).")
+]
+RunFolderOption: TypeAlias = Annotated[
+    Path, tyro.conf.arg(metavar="RUN", help="The folder of the run. An unfinished run there is resumed.")
+]
+Using: TypeAlias = Annotated[
+    str | None,
+    tyro.conf.arg(
+        metavar="PACKAGE.MODULE:NAME[,…]",
+        help="Methods, nets, penalties or functions of your own that the model is made of. They are imported; the "
+        "current folder is searched too.",
+    ),
+]
+MethodName: TypeAlias = Annotated[str, tyro.conf.arg(help=f"{', '.join(METHODS)}, {OWN}.")]
+Set: TypeAlias = tyro.conf.UseAppendAction[
+    Annotated[
+        tuple[str, ...],
+        tyro.conf.arg(
+            metavar="NAME=VALUE[,…]",
+            help="Any other setting of the method, such as inner_steps=5 of maml: the fields of its class.",
+        ),
+    ]
 ]
 
 
@@ -30,124 +56,123 @@ class Training:
     """How many models to train at once, from different random weights."""
     seed: int = 0
     """The same seed gives the same model on the same machine."""
-    net: Literal["mlp", "conv", "fno", "linear"] | None = None
-    """The network of f and of every g_e; chosen from the data by default."""
-    solver: str | None = None
-    """How f + g_e is integrated: euler, heun, midpoint, ralston, bosh3, rk4, rk4-38, tsit5, dopri5 or dopri8."""
-    substeps: int = 1
-    """Solver steps per observed interval."""
-    rank: int | None = None
-    """Factors per linear map of ft-node and ft-rnn; as many as give them the parameters of leads by default."""
+    preset: Preset | None = None
+    """The paper's settings for one of its systems; by default settings are chosen from the data."""
+    protocol: Protocol = "clean"
+    """paper: Ω (of a preset) and errors as in the paper's experiments; clean: as they should be."""
+    net: Annotated[
+        str | None, tyro.conf.arg(help=f"The network: {', '.join(NETS)}, {OWN}; chosen from the data by default.")
+    ] = None
+    solver: Annotated[
+        str | None, tyro.conf.arg(help=f"How the vector field is integrated: {listed(SOLVERS)}; rk4 by default.")
+    ] = None
+    substeps: int | None = None
+    """Solver steps per observed interval; 1 by default."""
+    penalty: Annotated[
+        str | None,
+        tyro.conf.arg(help=f"Ω: {', '.join(PENALTIES)}, {OWN}; by default omega, with norms chosen for the data."),
+    ] = None
     penalty_weight: float | None = None
-    """1/λ, the weight of the Ω of leads; chosen from the data by default."""
+    """The weight of the method's penalty, which is 1/λ for leads; chosen from the data by default."""
     lipschitz_weight: float | None = None
-    """α, the weight of the Lipschitz part within Ω."""
-    optimiser: Literal["adam", "muon"] = "adam"
-    """Adam, or Muon for weights that are matrices and Adam for the rest."""
+    """α, the weight of the Lipschitz part within Ω; chosen from the data by default."""
+    rank: int | None = None
+    """Factors per linear map of ft-node and ft-rnn; by default as many as give them the parameters of leads."""
+    dimension: int | None = None
+    """Numbers in a context of coda; 2 by default."""
+    set: Set = ()
+    optimiser: Optimiser = "adam"
+    """adam; or muon, for weights that are matrices, with Adam for the rest."""
     learning_rate: float = 1e-3
-    """The highest on the way: of the first step, but in one cycle."""
-    decay: Literal["cosine", "constant", "one-cycle"] = "cosine"
-    """What becomes of the learning rate: cosine to zero at the last step; constant as in the paper; one-cycle, up and
+    """The highest learning rate: that of the first step, except in one cycle."""
+    decay: Decay = "cosine"
+    """How the learning rate changes: cosine, to zero at the last step; constant, as in the paper; one-cycle, up and
     down, for higher rates."""
     batch_size: int | None = None
-    """Trajectories per environment and step; all by default, but for the paper's Navier-Stokes data."""
-    match: Literal["trajectories", "finite-differences", "spline"] = "trajectories"
+    """Trajectories per environment and step; all by default, but 2 for the preset navier-stokes."""
+    match: Match = "trajectories"
     """What is compared with the data: forecast trajectories, or derivatives estimated from the data."""
-    protocol: Literal["paper", "clean"] | None = None
-    """`paper`: Ω and errors as in the paper's experiments; `clean`: as they should be. By default that of the data."""
     on_divergence: Literal["stop", "retry"] = "stop"
     """What to do if the loss is not finite: stop, or go back to a checkpoint with half the learning rate."""
     look_every: int = 50
-    """Steps between looks at the test set."""
+    """Steps between looks at the test data."""
     checkpoint_every: int = 1_000
     """Steps between checkpoints."""
 
-    def arguments(self, method: str, data: "Trajectories") -> dict[str, Any]:
-        """Arguments of `leadax.fit`, but for the data."""
+    def check(self) -> None:
+        """Refuse what cannot be right, before anything slow is imported or loaded."""
+        for name in ("steps", "seeds", "substeps", "rank", "dimension", "batch_size", "look_every", "checkpoint_every"):
+            check_count(option_of(name), getattr(self, name))
+        check_seed(self.seed)
+        check_positive("--learning-rate", self.learning_rate)
+        for kind, known in (("net", NETS), ("solver", SOLVERS), ("penalty", PENALTIES)):
+            if getattr(self, kind) is not None:
+                check_name(kind, getattr(self, kind), known)
+        self.settings()
+
+    def settings(self) -> dict[str, Any]:
+        """The settings of a method that were given, as they were typed."""
+        names = ("net", "solver", "substeps", "penalty", "penalty_weight", "rank", "dimension")
+        named = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        more = pairs(self.set)
+        for name in more:
+            if name in named:
+                raise InputError(f"`{name}` is given twice: by `{option_of(name)}` and by `--set`")
+        return named | more
+
+    def arguments(self, method: str, data: "Trajectories", *, skip: bool = False) -> dict[str, Any]:
+        """The arguments of `leadax.fit`, without the data.
+
+        - `skip`: leave out settings that the method does not have, instead of refusing them.
+        """
         import jax.random as jr
 
-        from ..experiments import settings_for
-        from ..methods import METHODS
-        from ..rollout import TABLEAUX
+        from ..train import Recipe
 
-        check_seed(self.seed)
-        build = lookup("method", method, METHODS)
-        if self.solver is not None:
-            lookup("solver", self.solver, TABLEAUX)
-        if self.penalty_weight is not None and not self.penalty_weight > 0:
-            raise InputError(
-                f"`--penalty-weight` (1/λ) must be positive, got {self.penalty_weight:g}: "
-                "for no penalty use `--method leads-no-min`"
-            )
-        for option in ("penalty_weight", "lipschitz_weight"):
-            if getattr(self, option) is not None and not _weighs_omega(build()):
-                raise InputError(f"`--{option.replace('_', '-')}` weighs the Ω of leads: it means nothing for {method}")
-        if not build().has_field and (self.solver is not None or self.substeps != Training.substeps):
-            raise InputError(f"`--solver` and `--substeps` mean nothing for {method}, which solves no equation")
-        if self.rank is not None:
-            if not _has_rank(build()):
-                raise InputError(f"`--rank` is that of ft-node and ft-rnn: it means nothing for {method}")
-            if self.rank < 1:
-                raise InputError(f"`--rank` must be at least 1, got {self.rank}")
-        protocol = self.protocol or data.attributes.get("protocol", "clean")
-        settings = settings_for(data, self.net)
-        chosen = {"solver": self.solver, "substeps": self.substeps, **self._penalty(settings, protocol)}
-        if self.rank is not None:
-            chosen["rank"] = self.rank
-        if self.penalty_weight is not None:
-            settings = dataclasses.replace(settings, penalty_weight=self.penalty_weight)
-        same = (
-            "steps",
-            "seeds",
-            "optimiser",
-            "learning_rate",
-            "decay",
-            "batch_size",
-            "match",
-            "on_divergence",
-            "look_every",
-            "checkpoint_every",
-        )
+        defaults = self._defaults(data)
+        built = Plan.of(method).method(self.settings(), skip=skip)
+        same = ("decay", "batch_size", "match", "protocol", "look_every", "checkpoint_every", "on_divergence")
         return {
-            "method": build(**chosen),
+            "method": with_lipschitz_weight(built, method, self.lipschitz_weight, defaults, skip=skip),
             "key": jr.key(self.seed),
-            "protocol": protocol,
-            "settings": settings,
-            **{name: getattr(self, name) for name in same},
+            "defaults": defaults,
+            "recipe": Recipe(**{name: getattr(self, name) for name in same}),
+            **{name: getattr(self, name) for name in ("steps", "seeds", "learning_rate", "optimiser")},
         }
 
-    def for_method(self, method: str) -> "Training":
-        """The same without the options that mean nothing for a method, where they were meant for others."""
-        from ..methods import METHODS
+    def _defaults(self, data: "Trajectories") -> "Defaults":
+        from ..defaults import chosen_for, preset
+        from ..nets import architecture
 
-        built = lookup("method", method, METHODS)()
-        weights = {} if _weighs_omega(built) else {"penalty_weight": None, "lipschitz_weight": None}
-        rank = {} if _has_rank(built) else {"rank": None}
-        solver = {} if built.has_field else {"solver": None, "substeps": Training.substeps}
-        return dataclasses.replace(self, **weights, **rank, **solver)
+        net = find_net(self.net) if self.net else None
+        if self.preset is None:
+            return chosen_for(data, net)
+        chosen = preset(self.preset, data, protocol=self.protocol)
+        built = architecture(net)
+        return chosen if built is None else dataclasses.replace(chosen, net=built)
 
-    def _penalty(self, settings: Any, protocol: str) -> dict[str, Any]:
-        from ..penalty import Omega
-
-        if self.lipschitz_weight is None:
-            return {}
-        penalty = settings.penalty(protocol)
-        if not isinstance(penalty, Omega):
-            raise InputError("`--lipschitz-weight` has no meaning for a linear net: its Ω is the Frobenius norm")
-        return {"penalty": dataclasses.replace(penalty, alpha=self.lipschitz_weight)}
+    def using(self, *methods: str) -> list[Any]:
+        """What the models that are trained with these options are made of, as far as it is the user's own."""
+        given = self.settings()
+        names = (*methods, *(given[kind] for kind in OBJECTS if kind in given))
+        return all_imported(",".join(name for name in names if ":" in name))
 
 
-def _weighs_omega(method: "Method") -> bool:
-    """Whether a weight of Ω can be chosen: leads-no-min has settled on none."""
-    return method.has_omega and method.penalty_weight is None
+def option_of(name: str) -> str:
+    """The option of a setting: `--look-every` of `look_every`."""
+    return "--" + name.replace("_", "-")
 
 
-def _has_rank(method: "Method") -> bool:
-    return hasattr(method, "rank")
+def read_data(path: Path) -> "Trajectories":
+    """The trajectories in a file."""
+    from ..data import load
+
+    check_file(path)
+    return load(path)
 
 
-def open_model(path: Path) -> "Model":
-    """The model of a finished run, or in a file."""
+def open_model(path: Path, using: str | list[Any] | None = None) -> "Model":
+    """The model of a finished run, or in a file; `using` is what `--using` says, or objects."""
     if not path.exists():
         raise InputError(f"{path} does not exist: expected a run folder or a model file")
     file = path / "model.safetensors" if path.is_dir() else path
@@ -155,8 +180,12 @@ def open_model(path: Path) -> "Model":
         started = (path / "config.json").exists()
         raise InputError(
             f"{path} holds no finished run"
-            + (": run the same `leadax train` again to finish it" if started else f" and no {file.name}")
+            + (": type the same `leadax train` again to finish it" if started else f" and no {file.name}")
         )
+    check_file(file)
+    if file.is_dir():
+        raise InputError(f"{file} is a folder, expected a model file")
+    own = using if isinstance(using, list) else all_imported(using)
     from ..model import Model
 
-    return Model.load(file)
+    return Model.load(file, using=own)

@@ -3,23 +3,29 @@
 import os
 import platform
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
+
+# Ctrl-C, and what the system says when it wants a process to end: SIGHUP when its terminal is gone, else SIGTERM.
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+INTERRUPTED, TERMINATED = 130, 143
 
 
 def prepare(seeds: int = 1, cores: int | None = None) -> None:
-    """Start JAX: as many CPU devices as seeds can be spread over, and compiled programs kept on disk.
+    """Start JAX with as many CPU devices as the seeds can be spread over, and keep compiled programs on disk.
 
     A small system runs no faster on two cores than on one, but two seeds on two devices take little longer than one.
-    `cores` are all by default.
+    `cores` defaults to all of them.
 
     Set LEADAX_CACHE=off to compile everything anew, or to a folder to keep programs there.
     """
     import jax
 
     cores = cores or os.cpu_count() or 1
-    with suppress(RuntimeError):  # too late where JAX has computed something already: seeds then share what there is
+    with suppress(RuntimeError):  # too late if JAX has computed something already: the seeds then share what there is
         jax.config.update("jax_num_cpu_devices", max(n for n in range(1, cores + 1) if seeds % n == 0))
     choice = os.environ.get("LEADAX_CACHE", "")
     if choice != "off":
@@ -28,7 +34,7 @@ def prepare(seeds: int = 1, cores: int | None = None) -> None:
 
 
 def _cache_folder() -> Path:
-    """One per release and kind of processor: a program compiled for another one can crash."""
+    """One folder per release and kind of processor: a program compiled for another one can crash."""
     import jaxlib.version
 
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -36,21 +42,29 @@ def _cache_folder() -> Path:
 
 
 def _processor() -> str:
+    import hashlib
+
     cpuinfo = Path("/proc/cpuinfo")
     lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
     names = [line.split(":", 1)[1] for line in lines if line.startswith(("model name", "flags"))][:2]
-    import hashlib
-
     return hashlib.sha256(" ".join([platform.machine(), *names]).encode()).hexdigest()[:12]
+
+
+def leave_when_told() -> None:
+    """Let SIGTERM and SIGHUP end the process by an exception, so that half-written files are removed."""
+    for number in ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(number, lambda number, frame: sys.exit(TERMINATED))
 
 
 @contextmanager
 def stoppable() -> Iterator[Callable[[], bool]]:
-    """Yield a function that tells whether the user (Ctrl-C) or the system (SIGTERM) wants the command to stop.
+    """Yield a function that tells whether the user (Ctrl-C) or the system (SIGTERM, SIGHUP) wants the command to stop.
 
-    The work in hand is finished and saved first; a second signal stops at once. The exit status says which it was.
+    Training then saves a checkpoint and stops; a second signal ends the process at once. The exit status says which
+    of the two it was.
     """
-    from ..job import Interrupted
+    from ..train import Interrupted
 
     told: list[int] = []
 
@@ -60,11 +74,14 @@ def stoppable() -> Iterator[Callable[[], bool]]:
             signal.raise_signal(number)
         told.append(number)
 
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    before: dict[int, Any] = {}
+    for number in (signal.SIGINT, *ENDING):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            before[number] = signal.signal(number, note)
     try:
         yield lambda: bool(told)
     except Interrupted as stop:
-        stop.exit_status = 128 + told[0] if told else stop.exit_status
+        stop.exit_status = INTERRUPTED if told[:1] == [signal.SIGINT] else TERMINATED if told else stop.exit_status
         raise
     finally:
         for number, handler in before.items():

@@ -6,20 +6,18 @@ from typing import Annotated, Literal
 
 import tyro
 
-from ..errors import InputError, lookup
-from .console import Json, Overwrite, check_seed, message, progress_bar, result
-
-# Also in `leadax.systems.SYSTEMS` (tested): a wrong name is answered without waiting for JAX.
-NAMES = ("lotka-volterra", "lotka-volterra-coda", "gray-scott", "navier-stokes", "navier-stokes-text", "linear")
+from .checks import check_count, check_seed
+from .console import Json, Overwrite, message, progress_bar, result
+from .names import SYSTEMS, Protocol, check_name
+from .own import find_system
 
 SystemName = Annotated[
     str,
     tyro.conf.Positional,
     tyro.conf.arg(
         metavar="SYSTEM",
-        help="lotka-volterra, lotka-volterra-coda (nine other environments), gray-scott, navier-stokes, "
-        "navier-stokes-text (the fourth forcing as the paper prints "
-        "it), or linear.",
+        help=f"{', '.join(SYSTEMS)}; or package.module:NAME, a System of your own or a function from a protocol to one. "
+        "lotka-volterra-coda has nine other environments, navier-stokes-text the fourth forcing as the paper prints it.",
     ),
 ]
 Out = Annotated[
@@ -34,7 +32,7 @@ def simulate(
     out: Out,
     /,
     *,
-    protocol: Literal["paper", "clean"] = "clean",
+    protocol: Protocol | None = None,
     split: Literal["train", "test", "novel", "novel-test"] = "train",
     trajectories: int | None = None,
     environments: int | None = None,
@@ -42,31 +40,30 @@ def simulate(
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
-    """Simulate a system of the paper and write its trajectories to a file.
+    """Simulate a system, of the paper or of your own, and write its trajectories to a file.
 
     Args:
-        protocol: How the data are solved: with the paper's solvers and tolerances, or to many digits.
-        split: Which data: splits never share an initial state; the novel ones have environments of their own.
-        trajectories: How many per environment; the paper's number by default.
+        protocol: How the equation is solved: with the paper's solvers and tolerances (paper), or to many digits (clean,
+            the default).
+        split: Which data. Splits never share an initial state; the novel ones have environments of their own.
+        trajectories: The number of trajectories per environment; the paper's number by default.
         environments: Only the first so many environments; all by default.
         seed: The same seed gives the same data.
     """
     from ..data.files import check_output
 
-    lookup("system", system, dict.fromkeys(NAMES))
-    for name, count in (("trajectories", trajectories), ("environments", environments)):
-        if count is not None and count < 1:
-            raise InputError(f"`--{name}` must be at least 1, got {count}")
+    check_name("system", system, SYSTEMS)
+    check_count("--trajectories", trajectories)
+    check_count("--environments", environments)
     check_seed(seed)
     check_output(out, overwrite=overwrite)
 
     import jax.random as jr
 
-    from ..systems import get_system
     from ..systems import simulate as simulate_system
 
     start = time.perf_counter()
-    chosen = get_system(system, protocol)
+    chosen = find_system(system, protocol)
     with progress_bar(f"{system}, {split}") as progress:
         data = simulate_system(
             chosen,
@@ -80,7 +77,7 @@ def simulate(
     document = {
         "out": str(out),
         "system": system,
-        "protocol": protocol,
+        "protocol": chosen.protocol,
         "split": split,
         "seed": seed,
         "environments": list(data.environments),

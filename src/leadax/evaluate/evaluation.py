@@ -1,6 +1,5 @@
 """How wrong forecasts are: per environment, per time, per trajectory, per member."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -25,13 +24,18 @@ class Evaluation:
 
     - `channel_sums`, `channel_counts`: sums of squared errors and numbers of observed values,
       `(member, env, traj, time, channel)` and `(env, traj, time, channel)`. The first point of a trajectory, which is
-      exact by construction, counts only in the protocol `paper`.
+      exact by construction, counts only in the protocol `paper`;
+    - `variances`: of each channel over the values that count: what normalised errors are divided by;
+    - `scales`: the units of each channel that the model was trained in: what a forecast may deviate by.
     """
 
     channel_sums: Float[np.ndarray, "member env traj time channel"]
     channel_counts: Float[np.ndarray, "env traj time channel"]
     environments: tuple[str, ...]
     protocol: str
+    channels: tuple[str, ...]
+    variances: Float[np.ndarray, " channel"]
+    scales: Float[np.ndarray, " channel"]
 
     @property
     def sums(self) -> Float[np.ndarray, "member env traj time"]:
@@ -69,7 +73,7 @@ class Evaluation:
     def mse_per_trajectory(self) -> np.ndarray:
         """Of each observed trajectory, all environments in a row, `(member, trajectory)`."""
         per = _mean(self.sums, self.counts, axis=(3,)).reshape(len(self.sums), -1)
-        return per[:, (self.counts.sum(axis=2) > 0).reshape(-1)]
+        return per[:, self._observed]
 
     @property
     def std_over_seeds(self) -> float:
@@ -82,6 +86,46 @@ class Evaluation:
         per = self.mse_per_trajectory
         return float(np.std(per, axis=1, ddof=1).mean()) if per.shape[1] > 1 else float("nan")
 
+    @property
+    def nmse_per_channel(self) -> dict[str, float]:
+        """The mean squared error of each channel over that channel's variance: 1 for who predicts the mean."""
+        per = _mean(self.channel_sums, self.channel_counts, axis=(1, 2, 3)).mean(axis=0)
+        return dict(zip(self.channels, (per / self.variances).tolist(), strict=True))
+
+    @property
+    def nmse(self) -> float:
+        """The mean over channels of their normalised errors."""
+        return float(np.mean(list(self.nmse_per_channel.values())))
+
+    @property
+    def r2(self) -> float:
+        """The coefficient of determination, 1 − nmse: the share of the variance that is explained."""
+        return 1 - self.nmse
+
+    @property
+    def nmse_per_trajectory(self) -> np.ndarray:
+        """Of each observed trajectory, all environments in a row, `(member, trajectory)`."""
+        per = _mean(self.channel_sums, self.channel_counts, axis=(3,)) / self.variances
+        with np.errstate(invalid="ignore"):
+            per = np.nanmean(np.where(self.channel_counts.sum(axis=2) > 0, per, np.nan), axis=-1)
+        return per.reshape(len(per), -1)[:, self._observed]
+
+    @property
+    def median_nmse(self) -> float:
+        """The median over trajectories: a few that go wrong do not hide how the others fare."""
+        return float(np.median(self.nmse_per_trajectory, axis=1).mean())
+
+    @property
+    def diverged(self) -> int:
+        """How many trajectories have a forecast that leaves all bounds: further off than 100 units, or not finite."""
+        off = self.channel_sums > 1e4 * np.square(self.scales) * np.maximum(self.channel_counts, 1)
+        lost = np.where(self.channel_counts > 0, off | ~np.isfinite(self.channel_sums), False)
+        return int(np.sum(lost.any(axis=(0, 3, 4))))
+
+    @property
+    def _observed(self) -> np.ndarray:
+        return (self.counts.sum(axis=2) > 0).reshape(-1)
+
     def to_json(self) -> dict[str, Any]:
         """The document that `leadax evaluate --json` prints."""
         # NaN and infinity are not JSON.
@@ -93,27 +137,51 @@ class Evaluation:
             "mse_per_seed": [number(value) for value in self.mse_per_seed],
             "trajectories": int(self.mse_per_trajectory.shape[1]),
             "protocol": self.protocol,
+            "nmse": number(self.nmse),
+            "nmse_per_channel": {name: number(value) for name, value in self.nmse_per_channel.items()},
+            "r2": number(self.r2),
+            "median_nmse": number(self.median_nmse),
+            "diverged": self.diverged,
         }
 
     def __str__(self) -> str:
         lines = [f"mean squared error {self.mse:.3e}  ({self.protocol} protocol, seeds: {len(self.sums)})"]
+        lines += [
+            f"{self.nmse:.3g} of the variance (R² {self.r2:.3f}), half of the trajectories below {self.median_nmse:.3g}"
+        ]
+        if self.diverged:
+            lines += [f"{self.diverged} of {int(self._observed.sum())} forecasts left all bounds"]
         lines += [f"  {name:30} {value:.3e}" for name, value in self.mse_per_environment.items()]
         return "\n".join(lines)
 
 
 def summarise(
-    sums: Float[Array, "member env traj time channel"],
-    batch: Batch,
-    units: Units,
-    environments: Sequence[str],
-    protocol: str,
+    sums: Float[Array, "member env traj time channel"], batch: Batch, units: Units, data: Trajectories, protocol: str
 ) -> Evaluation:
     """From the sums of `error_sums` to an `Evaluation`, in the units of the data."""
-    observed = np.asarray(batch.observed)
-    counts = observed.reshape(*batch.times.shape, -1, observed.shape[-1]).sum(axis=-2).astype(float)
+    counted = np.array(batch.observed)
     if protocol != "paper":
-        counts[:, :, 0] = 0.0
-    return Evaluation(np.asarray(sums, float) * np.square(units.scale), counts, tuple(environments), protocol)
+        counted[:, :, 0] = False
+    squares = np.square(units.scale)
+    counts = counted.reshape(*batch.times.shape, -1, counted.shape[-1]).sum(axis=-2).astype(float)
+    return Evaluation(
+        channel_sums=np.asarray(sums, float) * squares,
+        channel_counts=counts,
+        environments=data.environments,
+        protocol=protocol,
+        channels=data.channels,
+        variances=_variances(np.asarray(batch.states, float), counted) * squares,
+        scales=np.asarray(units.scale),
+    )
+
+
+def _variances(states: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """The variance of each channel over the values that count; 1 for a channel that does not vary."""
+    axes = tuple(range(states.ndim - 1))
+    total = np.maximum(counted.sum(axis=axes), 1)
+    mean = np.sum(states, axis=axes, where=counted) / total
+    found = np.sum((states - mean) ** 2, axis=axes, where=counted) / total
+    return np.where(found > 0, found, 1.0)
 
 
 def _mean(sums: np.ndarray, counts: np.ndarray, axis: tuple[int, ...]) -> np.ndarray:
@@ -141,4 +209,4 @@ def evaluate(model: Model, data: Trajectories, *, protocol: str | None = None) -
     levels = model.for_data(data)
     batch = prepare(data, model.units, model.method, longest=model.longest_step, dtype=model.dtype)
     sums = error_sums(side_by_side([model.method], model.members, model.dtype), levels, batch)
-    return summarise(sums, batch, model.units, data.environments, chosen)
+    return summarise(sums, batch, model.units, data, chosen)

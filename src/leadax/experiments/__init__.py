@@ -1,5 +1,1 @@
-"""Settings of the paper's experiments, and sensible ones for data of your own."""
-
-from .presets import Settings as Settings
-from .presets import complete as complete
-from .presets import settings_for as settings_for
+"""The paper's experiments: its tables and figures (`targets`), who trains what (`study`), what is kept (`results`)."""

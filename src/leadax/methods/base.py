@@ -53,11 +53,15 @@ class Phase(NamedTuple):
 
 
 class Regulariser(NamedTuple):
-    """What keeps the specific level small: `weight` · Σ_e `penalty(subject(shared, specific_e), …)`."""
+    """What keeps the specific level small: `weight` · Σ_e `penalty(subject(shared, specific_e), …)`.
+
+    - `relative`: the weight is in units of error/Ω, which is not differentiated. It then needs no units and no tuning.
+    """
 
     penalty: Penalty
     weight: float | Float[Array, ""]
     subject: Callable[[PyTree, PyTree], Any]
+    relative: bool = False
 
 
 class Method(eqx.Module):

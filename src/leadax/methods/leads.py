@@ -6,6 +6,7 @@ import jax
 from jaxtyping import Array, Float, PyTree
 
 from .._types import PRNGKey, VectorField
+from ..errors import InputError
 from ..nets.architecture import Architecture
 from ..penalties import Penalty
 from .base import Method, Regulariser, Sizes, built, first, stacked, sum_of, zeros
@@ -20,9 +21,11 @@ class Leads(Method):
 
     - `net`: the architecture of f and of every g_e, such as `MLP` or `functools.partial(MLP, width=128)`;
     - `solver`: a name in `leadax.rollout.TABLEAUX`; `substeps`: at least so many steps per observed interval;
-    - `penalty`: Ω; `penalty_weight`: 1/λ. With 0 it is the paper's ablation *LEADS no min.*
+    - `penalty`: Ω; `penalty_weight`: 1/λ. With 0 it is the paper's ablation *LEADS no min.*;
+    - `kappa`: κ in place of 1/λ: the weight is κ · error/Ω, with the present error and Ω. It has no units and follows
+      the error down, so that it suits data of any scale and noise.
 
-    What is `None` is chosen from the data.
+    What is `None` is chosen from the data; of `penalty_weight` and `kappa` one at the most may be given.
 
     >>> import jax
     >>> from leadax.nets import MLP
@@ -36,6 +39,11 @@ class Leads(Method):
     substeps: int = substeps_setting()
     penalty: Penalty | None = None
     penalty_weight: float | Float[Array, ""] | None = weight_setting()
+    kappa: float | Float[Array, ""] | None = weight_setting()
+
+    def __check_init__(self):
+        if self.penalty_weight is not None and self.kappa is not None:
+            raise InputError("give `penalty_weight` (1/λ) or `kappa`, not both: each says how much Ω weighs")
 
     def init(self, sizes: Sizes, *, key: PRNGKey) -> tuple[PyTree, PyTree]:
         """f, and one g for each environment."""
@@ -52,12 +60,14 @@ class Leads(Method):
         return shared, specific
 
     def regulariser(self) -> Regulariser | None:
-        """Ω(g_e)/λ; nothing where 1/λ is 0."""
-        if isinstance(self.penalty_weight, float) and self.penalty_weight == 0:
+        """Ω(g_e) with its weight; nothing where that is 0."""
+        weight = self.kappa if self.penalty_weight is None else self.penalty_weight
+        if isinstance(weight, float) and weight == 0:
             return None
         assert self.penalty is not None, "`fit` fills in the penalty"
-        assert self.penalty_weight is not None, "`fit` fills in its weight"
-        return Regulariser(self.penalty, self.penalty_weight, lambda shared, specific: specific)
+        assert weight is not None, "`fit` fills in its weight"
+        relative = self.penalty_weight is None
+        return Regulariser(self.penalty, weight, lambda shared, specific: specific, relative)
 
     def without_specific(self, known: PyTree) -> PyTree:
         """g = 0: f predicts alone."""

@@ -53,5 +53,5 @@ def _weight(value: Any) -> Any:
     if value is None or isinstance(value, jax.Array):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-        raise InputError(f"`penalty_weight` (1/λ) must be zero or a positive number, got {value!r}")
+        raise InputError(f"the weight of a penalty (1/λ or κ) must be zero or a positive number, got {value!r}")
     return float(value)

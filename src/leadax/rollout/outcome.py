@@ -68,11 +68,12 @@ def raise_if_failed(solution: Solution, *, solver: str = "tsit5", begin: float =
     - `begin`: the time of the start, added to the times in the message.
 
     >>> import jax.numpy as jnp
-    >>> from leadax.rollout import solve
-    >>> raise_if_failed(solve(lambda t, x, u: x**2, jnp.array([1.0]), jnp.array([0.0, 2.0])))
+    >>> numbers = {"stopped": 1.0, "until": 2.0, "largest": 3e9, "steps": 321}
+    >>> blown_up = Solution(jnp.full((2, 1), jnp.nan), jnp.array(2), **{k: jnp.array(n) for k, n in numbers.items()})
+    >>> raise_if_failed(blown_up)
     Traceback (most recent call last):
     ...
-    leadax.errors.RunError: the solver 'tsit5' stopped at t = 1... on its way to t = 2: ...
+    leadax.errors.RunError: the solver 'tsit5' stopped at t = 1 on its way to t = 2: no step is small enough there, ...
     """
     status = np.asarray(solution.status)
     failed = np.flatnonzero(status != DONE)

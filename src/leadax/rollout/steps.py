@@ -85,19 +85,23 @@ def departures(steps: Steps, restart: Restart) -> Restart:
     >>> departures(steps, Restart(jnp.array([False, True, True]), jnp.ones((3, 1)))).where.tolist()
     [False, False, True, False]
     """
-    count = len(steps.sizes)
-    expected = count + 1 if steps.landing is None else len(steps.landing)
-    if len(restart.where) != expected or len(restart.states) != expected:
+    where, states = jnp.asarray(restart.where), jnp.asarray(restart.states)
+    _check_restart(steps, where, states)
+    if steps.departure is None:
+        return Restart(where[:-1], states[:-1])
+    observation = jnp.maximum(steps.departure, 0)
+    return Restart(where[observation] & (steps.departure >= 0), states[observation])
+
+
+def _check_restart(steps: Steps, where: Array, states: Array) -> None:
+    expected = len(steps.sizes) + 1 if steps.landing is None else len(steps.landing)
+    if len(where) != expected or len(states) != expected:
         raise InputError(
             f"`restart` must have one row per observation, {expected} for these steps; "
-            f"got {len(restart.where)} in `where` and {len(restart.states)} in `states`"
+            f"got {len(where)} in `where` and {len(states)} in `states`"
         )
-    if steps.departure is None:
-        if steps.landing is not None:
-            raise InputError("`steps` with a `landing` needs its `departure` too to restart: use `steps_between`")
-        return Restart(restart.where[:count], restart.states[:count])
-    observation = jnp.maximum(steps.departure, 0)
-    return Restart(restart.where[observation] & (steps.departure >= 0), restart.states[observation])
+    if steps.departure is None and steps.landing is not None:
+        raise InputError("`steps` with a `landing` also need their `departure` to restart: use `steps_between`")
 
 
 def _counts(gaps: np.ndarray, longest: float | None, substeps: int) -> np.ndarray:

@@ -8,9 +8,9 @@ from .decomposition import Decomposition as Decomposition
 from .decomposition import minimal_decomposition as minimal_decomposition
 from .decomposition import observed_decomposition as observed_decomposition
 from .decomposition import relative_distance as relative_distance
+from .lipschitz import lipschitz as lipschitz
 from .measured import Measured as Measured
 from .measured import kappa as kappa
-from .measured import lipschitz as lipschitz
 from .measured import measure as measure
 from .samples import SampleSize as SampleSize
 from .samples import samples as samples

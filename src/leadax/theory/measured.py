@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from functools import singledispatch
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,28 +10,26 @@ import numpy as np
 
 from ..data import Trajectories
 from ..data.derivatives import spline
+from ..data.units import Units
 from ..errors import InputError
 from ..model import Model
-from ..nets import FNO, Linear, Net, Scaled
-from ..nets.base import LinearLayer
-from ..nets.layers import Dense
-from ..nets.power import length, power_iteration
+from ..nets import Linear, Net
 from .bound import error_bound, smallest_error
 from .capacity import HypothesisSpace, LinearMaps, Networks
-
-POWER_ITERATIONS = 200
+from .lipschitz import blocks, lipschitz
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The result of `measure`: maxima over environments and seeds, in units of the data.
+    """The result of `measure`: maxima over environments and members.
 
-    `R`, `L` and `r` are for the g_e; `R_shared`, `L_shared` and `r_shared` for f.
+    All numbers are in the units of the data. A model computes in standard units, $z = (x - \\mu)/s$ and $t/\\tau$, so
+    its $g$ becomes $s \\, g(z)/\\tau$. `R`, `L` and `r` are for the g_e; `R_shared`, `L_shared` and `r_shared` for f.
 
     - `m`: the number of environments.
     - `n`: the number of points in the environment with the fewest.
     - `d`: the dimension of a state.
-    - `b`: the norm of a state.
+    - `b`: the norm of a state, counted from μ: a linear net is a linear map of x − μ. In the paper's presets, μ = 0.
     - `c`: the largest possible squared error of a derivative, (sup|f| + sup|g| + sup|dx/dt|)².
     - `R`: the norm of a tangent.
     - `L`: a bound on the Lipschitz constant.
@@ -91,43 +89,34 @@ def measure(model: Model, data: Trajectories) -> Measured:
     >>> x = np.stack([np.exp(-a * t) for a in (0.5, 1.0)])[:, None, :, None]
     >>> data = lx.Trajectories.from_arrays(t, x)
     >>> found = measure(lx.fit(lx.Leads(net=lx.Linear), data, steps=5, key=jr.key(0)), data)
-    >>> found.m, found.n, found.d, found.b
-    (2, 9, 1, 1.0)
+    >>> found.m, found.n, found.d
+    (2, 9, 1)
     """
     points = [_complete_states(data.states[e]) for e in range(len(data.environments))]
     if not all(map(len, points)):
         raise InputError("the theory needs fully observed states in every environment")
-    halves = [
-        (*_nets(model, seed, name), points[e])
-        for seed in range(model.seeds)
-        for e, name in enumerate(data.environments)
-    ]
-    b = max(float(_norms(x).max()) for x in points)
-    found = {
-        "R": max(_largest_tangent(g, x) for _, g, x in halves),
-        "R_shared": max(_largest_tangent(f, x) for f, _, x in halves),
-        "L": max(lipschitz(g) for _, g, _ in halves),
-        "L_shared": max(lipschitz(f) for f, _, _ in halves),
-    }
-    norms: dict[str, float] = {}
-    reach = found["R"] + found["R_shared"]
-    if isinstance(halves[0][0], Linear) and not data.space:
-        norms = {
-            "r": max(_square(g) for _, g, _ in halves),
-            "r_shared": max(_square(f) for f, _, _ in halves),
-        }
-        reach = b * sum(math.sqrt(norm) for norm in norms.values())
-    net = halves[0][1]
+    halves = _nets(model, data)
+    f = _largest([(of_member[0][0], np.concatenate(points)) for of_member in halves], model.units)
+    g = _largest([(g, x) for of_member in halves for (_, g), x in zip(of_member, points, strict=True)], model.units)
+    mean = np.broadcast_to(model.units.mean, data.state_shape)
+    b = max(float(_norms(x - mean).max()) for x in points)
+    reach = f.R + g.R if f.r is None or g.r is None else b * (math.sqrt(f.r) + math.sqrt(g.r))
+    slope = max(float(_norms(y).max()) for y in _slopes(data))
+    net = halves[0][0][1]
     return Measured(
         m=len(points),
         n=min(map(len, points)),
         d=math.prod(data.state_shape),
         b=b,
-        c=(reach + max(float(_norms(y).max()) for y in _slopes(data))) ** 2,
+        c=(reach + slope) ** 2,
+        R=g.R,
+        R_shared=f.R,
+        L=g.L,
+        L_shared=f.L,
         W=sum(leaf.size for leaf in jax.tree.leaves(net)),
-        D=len(_blocks(net)),
-        **found,
-        **norms,
+        D=len(blocks(net)),
+        r=g.r,
+        r_shared=f.r,
     )
 
 
@@ -150,66 +139,57 @@ def kappa(data: Trajectories) -> float:
     return total
 
 
-@singledispatch
-def lipschitz(net: Net) -> float:
-    """A bound on the Lipschitz constant of a net: the product of the spectral norms of its layers, times its factor.
+class Largest(NamedTuple):
+    """The largest tangent, Lipschitz bound and squared Frobenius norm of several nets, in the units of the data."""
 
-    Activations have slopes of at most 1. For branches that are added, as in the FNO, the norms are added too. Norms of
-    layers other than dense ones are estimated from below, by power iteration.
-
-    >>> import jax
-    >>> from leadax.nets import Linear
-    >>> lipschitz(Linear((2,), init_std=0, key=jax.random.key(0)))
-    0.0
-    """
-    return abs(net.factor) * math.prod(sum(_spectral_norm(layer) for layer in block) for block in _blocks(net))
+    R: float
+    L: float
+    r: float | None
 
 
-@lipschitz.register
-def _(net: Scaled) -> float:
-    return float(jnp.max(net.rate)) * lipschitz(net.net) / float(jnp.min(net.scale))
+def _largest(nets: list[tuple[Net, np.ndarray]], units: Units) -> Largest:
+    """- `nets`: each with the states at which its tangents are taken."""
+    tangents = max(float(_norms(_tangents(net, x, units)).max()) for net, x in nets)
+    matrices = [_raw_matrix(net, units) for net, _ in nets]
+    # A linear map on a grid is one large block-diagonal matrix: there the formula for networks holds.
+    vectors = nets[0][1].ndim == 2
+    squares = [float(np.sum(matrix**2)) for matrix in matrices if matrix is not None and vectors]
+    bounds = [_raw_lipschitz(net, matrix, units) for (net, _), matrix in zip(nets, matrices, strict=True)]
+    return Largest(tangents, max(bounds), max(squares) if len(squares) == len(nets) else None)
 
 
-@singledispatch
-def _blocks(net: Net) -> list[tuple[LinearLayer, ...]]:
-    """The layers of a net in sequence; layers whose outputs are added are in one tuple."""
-    return [(layer,) for layer in net.layers]
+def _tangents(net: Net, states: np.ndarray, units: Units) -> np.ndarray:
+    dtype = jax.tree.leaves(net)[0].dtype
+    standard = jnp.asarray(units.standard(states), dtype)
+    # The propositions are about fields that do not depend on time.
+    tangents = jax.vmap(lambda x: net(jnp.zeros((), dtype), x, None))(standard)
+    return units.raw_tangent(np.asarray(tangents, float))
 
 
-@_blocks.register
-def _(net: FNO) -> list[tuple[LinearLayer, ...]]:
-    fourier = [(layer.spectral, layer.pointwise) for layer in net.fourier]
-    return [(net.lift,), *fourier, (net.hidden,), (net.last,)]
+def _raw_matrix(net: Net, units: Units) -> np.ndarray | None:
+    """G of a linear net $x \\mapsto G(x - \\mu)$, which is $\\mathrm{diag}(s) W \\mathrm{diag}(1/s)/\\tau$."""
+    if not isinstance(net, Linear):
+        return None
+    scale = np.asarray(units.scale)
+    return net.factor * np.asarray(net.dense.matrix(), float) * scale[:, None] / scale / units.time
 
 
-@_blocks.register
-def _(net: Scaled) -> list[tuple[LinearLayer, ...]]:
-    return _blocks(net.net)
+def _raw_lipschitz(net: Net, matrix: np.ndarray | None, units: Units) -> float:
+    if matrix is not None:
+        return float(np.linalg.norm(matrix, 2))
+    return lipschitz(net) * max(units.scale) / min(units.scale) / units.time
 
 
-def _spectral_norm(layer: LinearLayer) -> float:
-    if isinstance(layer, Dense):
-        return float(np.linalg.norm(np.asarray(layer.matrix(), float), 2))
-    start = jax.random.normal(jax.random.key(0), layer.in_shape, jax.tree.leaves(layer)[0].dtype)
-    v = power_iteration(layer.linear, start / length(start), POWER_ITERATIONS)
-    return float(length(layer.linear(v)))
-
-
-def _nets(model: Model, seed: int, environment: str) -> tuple[Net, Net]:
-    f, g = model.method.decompose(*model.member(seed, environment))
-    if not (isinstance(f, Net) and isinstance(g, Net)):
+def _nets(model: Model, data: Trajectories) -> list[list[tuple[Net, Net]]]:
+    """f and g_e of each member and environment."""
+    levels, found = model.for_data(data), []
+    for k in range(model.members):
+        shared, specific, _ = jax.tree.map(lambda a: a[k], levels)
+        of_environment = lambda e: jax.tree.map(lambda a: a[e], specific)
+        found.append([model.method.split(shared, of_environment(e)) for e in range(len(data.environments))])
+    if not all(isinstance(net, Net) for pair in found[0] for net in pair or (None,)):
         raise InputError(f"the theory needs a model f + g_e, got one of {type(model.method).__name__}: fit Leads()")
-    return f, g
-
-
-def _square(net: Net) -> float:
-    """The squared Frobenius norm of the matrix of a linear net."""
-    return float(jnp.sum(net.layers[0].matrix() ** 2)) * net.factor**2
-
-
-def _largest_tangent(net: Net, points: np.ndarray) -> float:
-    values = jax.vmap(net)(jnp.asarray(points, jax.tree.leaves(net)[0].dtype))
-    return float(_norms(np.asarray(values)).max())
+    return found
 
 
 def _norms(values: np.ndarray) -> np.ndarray:
@@ -223,13 +203,10 @@ def _complete_states(states: np.ndarray) -> np.ndarray:
 
 
 def _trajectories(data: Trajectories) -> list[tuple[np.ndarray, np.ndarray]]:
-    flat = data.states.reshape(-1, *data.states.shape[2:])
-    cut = [np.isfinite(times) for times in data.times.reshape(-1, data.times.shape[-1])]
-    times = data.times.reshape(-1, data.times.shape[-1])
-    return [(t[c], x[c]) for t, x, c in zip(times, flat, cut, strict=True) if c.sum() > 1]
+    """The times and states of each trajectory, without padding."""
+    places = [(e, i, data.lengths[e, i]) for e, i in np.argwhere(data.lengths > 0)]
+    return [(data.times[e, i, :length], data.states[e, i, :length]) for e, i, length in places]
 
 
 def _slopes(data: Trajectories) -> list[np.ndarray]:
-    return [spline(times, states, np.isfinite(states))[0] for times, states in _trajectories(data)] or [
-        np.zeros((1, 1))
-    ]
+    return [spline(times, states, np.isfinite(states))[0] for times, states in _trajectories(data)]

@@ -25,6 +25,7 @@ def fit(
     steps: int = 12_000,
     seeds: int = 1,
     test: Trajectories | None = None,
+    validation: Trajectories | None = None,
     learning_rate: float | None = None,
     optimiser: str | optax.GradientTransformation = "adam",
     defaults: Defaults | None = None,
@@ -40,7 +41,8 @@ def fit(
     - `method`: `Leads()`, `OneForAll()`, …; what it leaves open is chosen from the data;
     - `key`: a `jax.random` key; the same key gives the same bits on the same machine;
     - `steps`: gradient steps; `seeds`: so many members at once, from different random weights;
-    - `test`: looked at on the way and never learnt from;
+    - `test`: looked at on the way and never learnt from; `validation`: the model kept is the best on these data (see
+      `leadax.hold_out`), not the last one;
     - `learning_rate`: the highest on the way, 1e-3 by default; `optimiser`: `adam`, `muon`, or one of Optax, which has
       a learning rate of its own and is recorded as `custom`: resume with the same;
     - `defaults`: what the method leaves open; `leadax.preset("lotka-volterra", train)` has the paper's;
@@ -57,17 +59,17 @@ def fit(
     >>> model.environments
     ('e0', 'e1')
     """
-    asked = Asked(train, key, steps, seeds, test, optimiser, defaults, recipe, start)
+    asked = Asked(train, key, steps, seeds, test, validation, optimiser, defaults, recipe, start)
     trainer = asked.trainer([method], [learning_rate])
     if run is None:
-        return trainer.models(*trainer.trained(monitor, None))[0]
+        return trainer.trained(monitor, None)[0]
     folder = RunFolder(run, monitor.warn)
     with folder.locked():
         folder.agree(trainer.configs[0])
         if folder.finished:
             folder.result()  # refuses a damaged one
             return Model.load(folder.path / MODEL, method=trainer.methods[0])
-        model = trainer.models(*trainer.trained(monitor, folder))[0]
+        model = trainer.trained(monitor, folder)[0]
         finish(folder, model, train, test)
         return model
 
@@ -80,6 +82,7 @@ def fit_side_by_side(
     steps: int = 12_000,
     seeds: int = 1,
     test: Trajectories | None = None,
+    validation: Trajectories | None = None,
     learning_rates: Sequence[float] | None = None,
     optimiser: str | optax.GradientTransformation = "adam",
     defaults: Defaults | None = None,
@@ -106,6 +109,6 @@ def fit_side_by_side(
     rates = [None] * len(methods) if learning_rates is None else list(learning_rates)
     if len(rates) != len(methods):
         raise InputError(f"`learning_rates` must have one number per method, got {len(rates)} for {len(methods)}")
-    asked = Asked(train, key, steps, seeds, test, optimiser, defaults, recipe, None)
+    asked = Asked(train, key, steps, seeds, test, validation, optimiser, defaults, recipe, None)
     trainer = asked.trainer(methods, rates)
-    return trainer.models(*trainer.trained(monitor, None))
+    return trainer.trained(monitor, None)

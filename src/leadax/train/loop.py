@@ -10,14 +10,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
-from jaxtyping import Array
+from jaxtyping import Array, Float, Int
 
+from ..data import Trajectories
 from ..data.batch import Batch
 from ..data.units import Units
 from ..errors import RunError
 from ..evaluate import summarise
 from ..evaluate.errors import error_sums
-from ..methods import Method
+from ..methods import Levels, Method
 from ..records import Config, Look
 from .recipe import Interrupted, Monitor
 from .run_folder import RunFolder
@@ -37,13 +38,36 @@ class Stage(NamedTuple):
     end: int
 
 
-class TestData(NamedTuple):
-    """What is looked at on the way and never learnt from."""
+class HeldOut(NamedTuple):
+    """Data that are looked at on the way and never learnt from: to test on, or to choose the best model by."""
 
     batch: Batch
     units: Units
-    environments: Sequence[str]
+    data: Trajectories
     protocol: str
+
+    def errors(self, method: Method, levels: Levels) -> np.ndarray:
+        """The mean squared error of each member."""
+        sums = error_sums(method, levels, self.batch)
+        return summarise(sums, self.batch, self.units, self.data, self.protocol).mse_per_seed
+
+
+class Best(NamedTuple):
+    """For each member its best parameters so far by the validation data, their error, and the step they are of."""
+
+    levels: Levels
+    error: Float[Array, " member"]
+    step: Int[Array, " member"]
+
+    def improved(self, levels: Levels, error: np.ndarray, step: int) -> "Best":
+        """The better one of both, member by member. An error that is not a number is never better."""
+        better = jnp.asarray(np.nan_to_num(error, nan=np.inf) < np.asarray(self.error))
+        pick = lambda new, old: jnp.where(better.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
+        return Best(
+            jax.tree.map(pick, levels, self.levels),
+            jnp.where(better, jnp.asarray(error, self.error.dtype), self.error),
+            jnp.where(better, step, self.step),
+        )
 
 
 @dataclass(frozen=True)
@@ -62,10 +86,16 @@ class Task:
     checkpoint_every: int
     batch: Batch
     environments: Sequence[str]
-    test: TestData | None
+    test: HeldOut | None
+    validation: HeldOut | None
     config: Config
     retry: bool
     devices: int
+
+    @property
+    def explosion(self) -> float:
+        """An error that only a run gone astray has: a hundred times the spread of the data, squared."""
+        return 1e4 * float(jnp.var(self.batch.states, where=self.batch.observed))
 
     def stage(self, step: int) -> int:
         """The number of the stage that takes the step after this one."""
@@ -86,6 +116,7 @@ class Loop:
     monitor: Monitor
     folder: RunFolder | None
     looks: list[Look] = field(default_factory=list)
+    best: Best | None = None
     seconds_per_step: float | None = None
 
     def run(self, state: TrainState) -> TrainState:
@@ -93,23 +124,27 @@ class Loop:
         state = self._placed(self._resumed(state))
         step = int(state.step[0])
         begun, spent = time.perf_counter(), self.looks[-1].seconds if self.looks else 0.0
-        good, retries = jax.device_get(state), 0
+        good, retries, explosion = jax.device_get(state), 0, self.task.explosion
         while step < self.task.steps:
             if step in [stage.begin for stage in self.task.stages[1:]]:
                 state = self._placed(self._entered(jax.device_get(state), self.task.stage(step)))
             state, progress, stop = self._until_next_event(state, step)
             step = int(state.step[0])
-            if not np.all(progress.finite):
+            # Only at looks, so that a resumed run notices it at the same step.
+            looking = step % self.task.look_every == 0 or step == self.task.steps
+            exploded = looking and bool(np.any(progress.terms.error.mean(axis=1) > explosion))
+            if exploded or not np.all(progress.finite):
                 retries += 1
-                state = self._sent_back(good, progress, state.step, retries)
-                step = int(state.step[0])
+                state = good = self._sent_back(good, progress, state.step, retries)
+                state, step = self._placed(state), int(good.step[0])
                 continue
-            if step % self.task.look_every == 0 or step == self.task.steps:
+            if looking:
                 self._look(state, progress, step, spent + time.perf_counter() - begun)
+                good = jax.device_get(state)
             if step % self.task.checkpoint_every == 0 or step == self.task.steps or stop:
                 good, retries = jax.device_get(state), 0
                 if self.folder:
-                    self.folder.save_checkpoint(good, step, self.task.config, self.looks)
+                    self.folder.save_checkpoint((good, self.best), step, self.task.config, self.looks)
             if stop:
                 where = f"; run the same again to go on from {self.folder.path}" if self.folder else ""
                 raise Interrupted(f"stopped at step {step} of {self.task.steps}{where}")
@@ -117,12 +152,15 @@ class Loop:
 
     def _resumed(self, state: TrainState) -> TrainState:
         """The state of the newest checkpoint, or this one."""
+        if self.task.validation is not None:
+            infinite = jnp.full(len(state.step), jnp.inf, state.rate.dtype)
+            self.best = Best(state.levels, infinite, jnp.zeros(len(state.step), jnp.int32))
         if self.folder is None:
             return state
-        template = lambda step: jax.eval_shape(lambda: self._entered(state, self.task.stage(step - 1)))
+        template = lambda step: jax.eval_shape(lambda: (self._entered(state, self.task.stage(step - 1)), self.best))
         found = self.folder.load_checkpoint(template, self.task.config)
         if found:
-            state, _, looks = found
+            (state, self.best), _, looks = found
             self.looks = list(looks)
         self.folder.rewrite_metrics(self.looks)
         return state
@@ -157,28 +195,28 @@ class Loop:
         """The last good state with a smaller learning rate; or a `RunError` where that is not wanted, or hopeless."""
         # The member that went wrong, and its environment with the largest error, or the first that is not a number.
         # Members on other devices may have gone further.
-        member = int(np.argmin(progress.finite))
+        worst = np.nan_to_num(progress.terms.error.mean(axis=1), nan=np.inf, posinf=np.inf)
+        member = int(np.argmax(np.where(progress.finite, worst, np.inf)))
         e = int(np.argmax(np.nan_to_num(progress.terms.error[member], nan=np.inf, posinf=np.inf)))
         kept = int(good.step[0])
+        exploded = np.all(progress.finite)
         what = (
-            f"the loss is not finite at step {int(steps[member]) + 1}, in environment `{self.task.environments[e]}` "
-            f"of seed {member}; " + (f"the last good checkpoint is of step {kept}" if kept else "no checkpoint yet")
+            f"the loss {'explodes' if exploded else 'is not finite'} at step {int(steps[member]) + (not exploded)}, "
+            f"in environment `{self.task.environments[e]}` of seed {member}; the last good step is {kept}"
         )
         if not self.task.retry or retries > RETRIES:
             raise RunError(f"{what}: try a smaller learning rate, more substeps, or --on-divergence retry")
-        scale = 0.5**retries
-        self.monitor.warn(f"{what}: going on from there with {scale:g} times the learning rate")
+        self.monitor.warn(f"{what}: going on from there with half the learning rate")
         self.looks = [look for look in self.looks if look.step <= kept]
         if self.folder:
             self.folder.rewrite_metrics(self.looks)
-        return self._placed(good._replace(rate=good.rate * scale))
+        return good._replace(rate=good.rate * 0.5)
 
     def _look(self, state: TrainState, progress: Progress, step: int, seconds: float) -> None:
-        test = None
-        if self.task.test is not None:
-            batch, units, environments, protocol = self.task.test
-            sums = error_sums(self.task.method, state.levels, batch)
-            test = summarise(sums, batch, units, environments, protocol).mse_per_seed
+        method, held_out = self.task.method, (self.task.test, self.task.validation)
+        test, validation = (None if data is None else data.errors(method, state.levels) for data in held_out)
+        if self.best is not None and validation is not None:
+            self.best = self.best.improved(state.levels, validation, step)
         each = lambda values: tuple(float(value) for value in values)
         look = Look(
             step=step,
@@ -187,6 +225,7 @@ class Loop:
             penalty=each(progress.terms.penalty.sum(axis=1)),
             test=None if test is None else each(test),
             seconds=seconds,
+            validation=None if validation is None else each(validation),
         )
         self.looks.append(look)
         if self.folder:

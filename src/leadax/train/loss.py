@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, PyTree
 from .._types import PRNGKey
 from ..data.batch import Batch
 from ..evaluate.errors import squared_error
-from ..methods import Levels, Method
+from ..methods import Levels, Method, Regulariser
 from ..penalties import Points
 from ..rollout import Restart
 
@@ -45,10 +45,20 @@ def loss(
     """
     in_environment = partial(_in_environment, method, levels.shared)
     sums, counts, penalties, carry = jax.vmap(in_environment)(levels.specific, carry, batch, restart)
-    regulariser = method.regulariser()
-    weighted = 0.0 if regulariser is None else regulariser.weight * jnp.sum(penalties)
-    value = jnp.sum(sums) / jnp.sum(counts) + weighted
-    return value, (Terms(sums / jnp.maximum(counts, 1), penalties), carry)
+    error = jnp.sum(sums) / jnp.sum(counts)
+    terms = Terms(sums / jnp.maximum(counts, 1), penalties)
+    return error + _weighted(method.regulariser(), error, jnp.sum(penalties)), (terms, carry)
+
+
+def _weighted(regulariser: Regulariser | None, error: Array, total: Array) -> Array | float:
+    """The penalty as it counts in the loss."""
+    if regulariser is None:
+        return 0.0
+    if not regulariser.relative:
+        return regulariser.weight * total
+    # κ · error/Ω as a number: the gradient is that of a penalty whose weight follows the error down.
+    ratio = error / jnp.maximum(total, jnp.finfo(total.dtype).tiny)
+    return regulariser.weight * jax.lax.stop_gradient(ratio) * total
 
 
 def _in_environment(method: Method, shared: PyTree, specific: PyTree, carry: PyTree, batch: Batch, restart):

@@ -26,11 +26,13 @@ class Optimiser:
       as long as one of Adam would be; biases and whatever else is not the matrix of a layer learn by Adam (Nesterov's).
       Or an optimiser of Optax, with a learning rate of its own;
     - `decay`: `cosine` to zero at the last step; `constant`; or `one-cycle`: rising over the first twentieth of the
-      steps, then as a cosine, with β₂ = .99 instead of .999, so that the mean of squared gradients follows a high rate.
+      steps, then as a cosine, with β₂ = .99 instead of .999, so that the mean of squared gradients follows a high rate;
+    - `clip`: the largest length of a gradient; a longer one is shortened to it. None for any length.
     """
 
     rule: str | optax.GradientTransformation = "adam"
     decay: str = "cosine"
+    clip: float | None = None
 
     def __post_init__(self):
         if isinstance(self.rule, str):
@@ -50,9 +52,10 @@ class Optimiser:
         if isinstance(self.rule, optax.GradientTransformation):
             return self.rule
         b2 = 0.99 if self.decay == "one-cycle" else 0.999
-        if self.rule == "adam":
-            return optax.adam(1.0, b2=b2)
-        return optax.contrib.muon(1.0, consistent_rms=0.2, adam_b2=b2, muon_weight_dimension_numbers=matrix_axes)
+        rule = optax.adam(1.0, b2=b2)
+        if self.rule == "muon":
+            rule = optax.contrib.muon(1.0, consistent_rms=0.2, adam_b2=b2, muon_weight_dimension_numbers=matrix_axes)
+        return rule if self.clip is None else optax.chain(optax.clip_by_global_norm(self.clip), rule)
 
     def share_of_rate(self, step: Int[Array, ""], steps: Int[Array, ""]) -> Float[Array, ""]:
         """What the learning rate is multiplied by at a step of a phase of so many steps.

@@ -24,7 +24,7 @@ from ..methods.prepare import Frozen, prepare, side_by_side
 from ..methods.settings import positive
 from ..model import Model, check_order
 from ..records import Config, Look, Training
-from .loop import Loop, Stage, Task, TestData, devices_for
+from .loop import Best, HeldOut, Loop, Stage, Task, devices_for
 from .optimisers import Optimiser, rate_for
 from .recipe import Monitor, Recipe, Start, key_numbers
 from .run_folder import RunFolder
@@ -40,6 +40,7 @@ class Asked:
     steps: int
     seeds: int
     test: Trajectories | None
+    validation: Trajectories | None
     optimiser: str | optax.GradientTransformation
     defaults: Defaults | None
     recipe: Recipe
@@ -52,18 +53,21 @@ class Asked:
         positive("seeds", self.seeds)
         key_numbers(self.key)
         if self.test is not None:
-            check_test(self.train, self.test)
+            check_held_out(self.train, self.test, "test")
+        if self.validation is not None:
+            check_held_out(self.train, self.validation, "validation")
 
     def trainer(self, methods: Sequence[Method], rates: Sequence[float | None]) -> "Trainer":
         """Everything that training these methods takes."""
         defaults = self.defaults or chosen_for(self.train)
         sizes = Sizes(self.train.state_shape, len(self.train.environments))
         methods = [self._completed(method, defaults, sizes) for method in methods]
-        optimiser = self._optimiser()
+        optimiser = self._optimiser(defaults)
         numbers = [rate_for(optimiser, rate) for rate in rates]
         configs = [self._config(m, r, defaults) for m, r in zip(methods, numbers, strict=True)]
         units, dtype = defaults.units, self.recipe.dtype
-        batch = prepare(self.train, units, methods[0], dtype=dtype)
+        longest = None if defaults.longest_step is None else defaults.longest_step / units.time
+        batch = prepare(self.train, units, methods[0], longest=longest, dtype=dtype)
         if self.recipe.match in ESTIMATES:
             batch = with_slopes(batch, ESTIMATES[self.recipe.match])
         task = Task(
@@ -75,7 +79,8 @@ class Asked:
             checkpoint_every=self.recipe.checkpoint_every,
             batch=batch,
             environments=self.train.environments,
-            test=self._test_data(methods[0], defaults, batch),
+            test=self._held_out(self.test, methods[0], defaults, batch),
+            validation=self._held_out(self.validation, methods[0], defaults, batch),
             config=configs[0],
             retry=self.recipe.on_divergence == "retry",
             devices=devices_for(len(methods) * self.seeds),
@@ -87,10 +92,10 @@ class Asked:
             raise InputError(f"`method` must be a method, such as `Leads()`, got {method!r}")
         return defaults.complete(method, sizes)
 
-    def _optimiser(self) -> Optimiser:
+    def _optimiser(self, defaults: Defaults) -> Optimiser:
         if not isinstance(self.optimiser, str) and self.recipe.decay is not None:
             raise InputError("`decay` means nothing beside an optimiser of Optax: give it a schedule of its own")
-        return Optimiser(self.optimiser, self.recipe.decay or "cosine")
+        return Optimiser(self.optimiser, self.recipe.decay or "cosine", defaults.clip)
 
     def _stages(self, method: Method, optimiser: Optimiser, defaults: Defaults) -> tuple[Stage, ...]:
         phases = method.phases() if self.start is None else (Phase(1.0, self.start.trainable),)
@@ -100,12 +105,11 @@ class Asked:
         stages = zip(plans, [0, *ends[:-1]], ends, strict=True)
         return tuple(Stage(plan, begin, end) for plan, begin, end in stages if end > begin)
 
-    def _test_data(self, method: Method, defaults: Defaults, batch: Batch) -> TestData | None:
-        if self.test is None:
+    def _held_out(self, data: Trajectories | None, method: Method, defaults: Defaults, batch: Batch) -> HeldOut | None:
+        if data is None:
             return None
-        longest = longest_step(batch)
-        testing = prepare(self.test, defaults.units, method, longest=longest, dtype=self.recipe.dtype)
-        return TestData(testing, defaults.units, self.test.environments, self.recipe.protocol)
+        prepared = prepare(data, defaults.units, method, longest=longest_step(batch), dtype=self.recipe.dtype)
+        return HeldOut(prepared, defaults.units, data, self.recipe.protocol)
 
     def _config(self, method: Method, rate: float, defaults: Defaults) -> Config:
         recipe, start = self.recipe, self.start
@@ -115,7 +119,9 @@ class Asked:
             steps=int(self.steps),
             learning_rate=rate,
             decay=recipe.decay or "cosine",
-            optimiser=self._optimiser().name,
+            optimiser=self._optimiser(defaults).name,
+            clip=defaults.clip,
+            longest_step=defaults.longest_step,
             sampling=describe(recipe.sampling),
             batch_size=recipe.batch_size or (defaults.batch_size if start is None else None),
             match=recipe.match,
@@ -127,6 +133,7 @@ class Asked:
             dtype=str(jnp.dtype(recipe.dtype)),
             train=self.train.fingerprint,
             test=None if self.test is None else self.test.fingerprint,
+            validation=None if self.validation is None else self.validation.fingerprint,
             start=None if start is None else fingerprint(start.levels),
         )
 
@@ -143,13 +150,16 @@ class Trainer:
     configs: tuple[Config, ...]
     defaults: Defaults
 
-    def trained(self, monitor: Monitor, folder: RunFolder | None) -> tuple[TrainState, list[Look]]:
-        """The last state of all members, and what was seen on the way."""
+    def trained(self, monitor: Monitor, folder: RunFolder | None) -> list[Model]:
+        """The model of each candidate: of the last step, or of the one that was best on the validation data."""
         if self.task.batch.slopes is not None and self._has_no_field():
             raise InputError(f"{type(self.methods[0]).__name__} has no vector field that could match derivatives")
         loop = Loop(self.task, monitor, folder)
         state = loop.run(self._first_state())
-        return state, loop.looks
+        best = loop.best or Best(state.levels, state.rate, state.step)
+        seeds = self.asked.seeds
+        parts = [slice(c * seeds, (c + 1) * seeds) for c in range(len(self.methods))]
+        return [self._model(c, part, best, int(state.step[0]), loop) for c, part in enumerate(parts)]
 
     def _has_no_field(self) -> bool:
         levels = jax.eval_shape(lambda: self.methods[0].init(self.sizes, key=jax.random.key(0)))
@@ -171,26 +181,19 @@ class Trainer:
             return state
         return state._replace(levels=fill(state.levels, flatten(cast(asked.start.levels, dtype)), "`start`"))
 
-    def models(self, state: TrainState, looks: Sequence[Look]) -> list[Model]:
-        """The model of each candidate."""
-        seeds = self.asked.seeds
-        return [
-            self._model(c, jax.tree.map(lambda a, c=c: jnp.asarray(a[c * seeds : (c + 1) * seeds]), state), looks)
-            for c in range(len(self.methods))
-        ]
-
-    def _model(self, candidate: int, state: TrainState, looks: Sequence[Look]) -> Model:
-        seeds, data = self.asked.seeds, self.asked.train
-        own = slice(candidate * seeds, (candidate + 1) * seeds)
+    def _model(self, candidate: int, part: slice, best: Best, steps: int, loop: Loop) -> Model:
+        data = self.asked.train
+        looks = tuple(_part(look, part) for look in loop.looks)
+        kept = None if loop.best is None else tuple(int(k) for k in best.step[part])
         return Model(
-            levels=state.levels,
+            levels=jax.tree.map(lambda a: jnp.asarray(a[part]), best.levels),
             method=self.methods[candidate],
             units=self.defaults.units,
             environments=data.environments,
             channels=data.channels,
             state_shape=data.state_shape,
             longest_step=longest_step(self.task.batch),
-            training=Training(self.configs[candidate], int(state.step[0]), tuple(_part(look, own) for look in looks)),
+            training=Training(self.configs[candidate], steps, looks, kept),
         )
 
 
@@ -214,20 +217,21 @@ def longest_step(batch: Batch) -> float:
     return float(np.max(np.asarray(batch.steps.sizes)))
 
 
-def check_test(train: Trajectories, test: Trajectories) -> None:
-    """An `InputError` unless test data are of the kind trained on."""
-    if not isinstance(test, Trajectories):
-        raise InputError(f"`test` must be Trajectories, got {type(test).__name__}: use `leadax.load(FILE)`")
-    if test.environments != train.environments or test.state_shape != train.state_shape:
+def check_held_out(train: Trajectories, data: Trajectories, name: str) -> None:
+    """An `InputError` unless test or validation data are of the kind trained on."""
+    if not isinstance(data, Trajectories):
+        raise InputError(f"`{name}` must be Trajectories, got {type(data).__name__}: use `leadax.load(FILE)`")
+    if data.environments != train.environments or data.state_shape != train.state_shape:
         raise InputError(
-            "the test data must have the environments and the state shape of the training data, "
+            f"the {name} data must have the environments and the state shape of the training data, "
             f"{', '.join(train.environments)} and {train.state_shape}; "
-            f"got {', '.join(test.environments)} and {test.state_shape}"
+            f"got {', '.join(data.environments)} and {data.state_shape}"
         )
-    check_order(test.channels, train.channels)
+    check_order(data.channels, train.channels)
 
 
 def _part(look: Look, own: slice) -> Look:
     """What a look saw of one candidate."""
-    test = None if look.test is None else look.test[own]
-    return dataclasses.replace(look, loss=look.loss[own], error=look.error[own], penalty=look.penalty[own], test=test)
+    names = ("loss", "error", "penalty", "test", "validation")
+    values = {name: getattr(look, name) for name in names}
+    return dataclasses.replace(look, **{name: v if v is None else v[own] for name, v in values.items()})

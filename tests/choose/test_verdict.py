@@ -3,29 +3,27 @@
 import numpy as np
 import pytest
 
-from leadax.comparison import verdict
-from leadax.evaluation import Evaluation
+from leadax import Evaluation, InputError
+from leadax.choose import verdict
 
 
 def evaluation(errors, factors=(1.0, 1.0)):
     """One environment, one point in time, these errors of its trajectories; those of each seed times its factor."""
-    sums = np.multiply.outer(np.asarray(factors), np.asarray(errors, float))[:, None, :, None]
-    return Evaluation(sums, np.ones(sums.shape[1:]), ("e",), "clean")
+    sums = np.multiply.outer(np.asarray(factors), np.asarray(errors, float))[:, None, :, None, None]
+    return Evaluation(sums, np.ones(sums.shape[1:]), ("e",), "clean", ("x",), np.ones(1), np.ones(1))
 
 
 def test_a_clear_winner():
     good, bad = np.linspace(1, 2, 20), np.linspace(2, 4, 20)
     text = verdict({"bad": evaluation(bad), "good": evaluation(good)})
-    assert text.startswith("Use `good`: the error of `bad` is 2 times that of `good`")
-    assert "better on 20 of 20" in text
+    assert text.startswith("Use `good`: the error of `bad` is 2 times as large, and `good` is better on 20 of 20")
     assert "2e-06" in text  # 2 · 2⁻²⁰
 
 
 def test_too_close_to_call():
     """Half of the trajectories each: the mean alone says little."""
-    one = np.ones(20)
     other = np.where(np.arange(20) < 10, 0.5, 1.8)
-    text = verdict({"one": evaluation(one), "other": evaluation(other)})
+    text = verdict({"one": evaluation(np.ones(20)), "other": evaluation(other)})
     assert text.startswith("`one` has the smallest error, but `other` may be as good")
     assert "10 of 20" in text
 
@@ -39,10 +37,36 @@ def test_the_best_on_average_may_lose_most_trajectories():
     assert "(probability 1)" in text
 
 
-def test_ties_decide_nothing():
-    text = verdict({"a": evaluation(np.ones(8)), "b": evaluation(np.ones(8))})
-    assert "0 of 0" in text
-    assert "(probability 1)" in text
+@pytest.mark.parametrize("error", [0.0, 1.0])
+def test_errors_that_are_the_same_everywhere(error):
+    same = evaluation(np.full(8, error))
+    text = verdict({"a": same, "b": same, "c": evaluation(np.full(8, error + 1))})
+    assert text == f"`a` and `b` have the same error ({error:g}) on every test trajectory: use the simplest of them."
+
+
+def test_errors_that_are_the_same_on_average():
+    text = verdict({"a": evaluation([1.0, 2.0]), "b": evaluation([2.0, 1.0])})
+    assert "the error of `b` is the same, and `a` is better on 1 of 2 test trajectories" in text
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (1.00001, "is less than 0.1 % larger"),
+        (1.03, "is 3 % larger"),
+        (1.5, "is 1.5 times as large"),
+        (120.0, "is 120 times as large"),
+        (1.2e9, "is 1e+09 times as large"),
+        (np.inf, "is not finite"),
+    ],
+)
+def test_how_much_larger(error, words):
+    assert f"the error of `b` {words}," in verdict({"a": evaluation(np.ones(9)), "b": evaluation(np.full(9, error))})
+
+
+def test_a_method_without_any_error():
+    text = verdict({"a": evaluation(np.zeros(9)), "b": evaluation(np.full(9, 0.25))})
+    assert text.startswith("Use `a`: `a` makes no error, and that of `b` is 0.25, and `a` is better on 9 of 9")
 
 
 def test_few_trajectories_prove_little():
@@ -52,20 +76,26 @@ def test_few_trajectories_prove_little():
     assert "0.062" in text
 
 
-def test_a_forecast_that_blew_up_loses():
-    text = verdict({"wild": evaluation([np.nan] * 12), "tame": evaluation(np.ones(12))})
-    assert text.startswith("Use `tame`")
+def test_forecasts_that_blew_up_lose():
+    wild = evaluation([np.nan] * 12)
+    assert verdict({"wild": wild, "tame": evaluation(np.ones(12))}).startswith("Use `tame`")
+    assert verdict({"wild": wild, "too": wild}).startswith("No method can be recommended")
+
+
+def test_no_method_or_one():
+    assert verdict({"a": evaluation([1.0])}).startswith("Only `a`")
+    with pytest.raises(InputError, match="nothing to compare"):
+        verdict({})
 
 
 @pytest.mark.parametrize("count", [1, 5000])
-def test_one_method_or_very_many_trajectories(count):
-    assert verdict({"a": evaluation(np.ones(count))}).startswith("Only `a`")
+def test_one_or_very_many_trajectories(count):
     text = verdict({"a": evaluation(np.ones(count)), "b": evaluation(2 * np.ones(count))})
     assert ("less than 1e-6" in text) == (count == 5000)
 
 
 def test_the_numbers_are_those_of_the_method_they_are_about():
-    """A clearly worse second, and a third that wins half of the trajectories but loses them by much."""
+    """A clearly worse second, and a third that wins half of the trajectories but loses the others by much."""
     third = np.where(np.arange(20) < 10, 0.5, 9.0)
     text = verdict({"best": evaluation(np.ones(20)), "next": evaluation(2 * np.ones(20)), "third": evaluation(third)})
     assert "`third` may be as good: the error of `third`" in text

@@ -1,14 +1,13 @@
-"""Test errors on the way, from what runs log: rows like others, with the step of the look as their `steps`."""
+"""Learning curves: test errors during training, kept as rows with the step of each look as their `steps`."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .finished import looks_of, read_finished
 from .rows import KEYS, Row, merged, read_rows, write_rows
-from .study import ROWS
 
 # Looks that are kept of a run, at steps that grow by a common factor: a picture needs no more.
 KEPT = 24
@@ -27,28 +26,31 @@ def curves_of(rows: Sequence[Row]) -> Curves:
 
 def keep_curves(folders: Sequence[Path], path: Path) -> None:
     """Add the curves of finished runs to a file."""
-    rows = [row for folder in folders if (folder / ROWS).exists() for row in _curve(folder)]
+    rows = [row for folder in folders for row in _curve(folder)]
     if rows:
         write_rows(merged(rows, path), path)
 
 
 def read_curves(path: Path) -> list[Row]:
-    """The curves of a file; none if there is no file."""
+    """The curves in a file; none if there is no file."""
     return read_rows(path) if path.exists() else []
 
 
 def _curve(folder: Path) -> list[dict[str, Any]]:
-    setting = {key: json.loads((folder / ROWS).read_text())[0][key] for key in KEYS if key != "steps"}
-    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    finished = read_finished(folder)
+    if not finished:
+        return []
+    setting = {key: finished[0][key] for key in KEYS if key != "steps"}
+    looks = looks_of(folder)
     return [
-        {**setting, "steps": look["step"], "seed": seed, "mse_test": error, "seconds": round(look["seconds"], 1)}
-        for look in (lines[i] for i in thinned(len(lines)))
-        for seed, error in enumerate(look["test"])
+        {**setting, "steps": look.step, "seed": seed, "mse_test": error, "seconds": round(look.seconds, 1)}
+        for look in (looks[i] for i in thinned(len(looks)))
+        for seed, error in enumerate(look.test or ())
     ]
 
 
 def thinned(count: int, kept: int = KEPT) -> list[int]:
-    """Places of at most so many of `count` looks, the last one among them.
+    """The positions of at most `kept` of `count` looks, including the last one.
 
     >>> thinned(3), thinned(100, 5)
     ([0, 1, 2], [0, 2, 9, 31, 99])

@@ -1,7 +1,7 @@
-"""Which norm in Ω (Table S4): LEADS on Lotka–Volterra with empirical L^p norms in the place of ‖g_e‖_∞.
+"""Which norm in Ω (Table S4): LEADS on Lotka–Volterra with empirical L^p norms in place of ‖g_e‖_∞.
 
-‖g‖_{L^p} = (1/n Σ_x |g(x)|^p)^{1/p}, squared; like the paper's Ω relative to |x|, so that p = 2 is the Ω of Table 1.
-m = 4 and n = 1·K, as in `environments`: both groups of four, the mean over all eight environments.
+‖g‖_{L^p} = (1/n Σ_x |g(x)|^p)^{1/p}, squared, and relative to |x| as in the paper's Ω, so that p = 2 is the Ω of Table 1.
+m = 4 and n = 1·K as in `environments`: two groups of four, and the mean over all eight environments.
 """
 
 import math
@@ -11,14 +11,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..methods import Leads
-from ..penalty import EmpiricalNorm, Omega
-from .environments import SYSTEM, TOTAL, group_rows, run_name
-from .presets import PRESETS
-from .protocols import PROTOCOLS
-from .rows import Row, reported, summarise
-from .sheets import Sheet, minutes, number, part_of, ratio, with_spread
-from .study import Options, Run, Target
+from ...data import Trajectories
+from ...methods import Leads
+from ...penalties import EmpiricalNorm, Omega
+from ..results.rows import Row
+from ..results.sheets import Sheet, minutes, number, part_of, ratio, with_spread
+from ..results.summary import summarise
+from ..study import Options, Run, Target
+from ..study.groups import SYSTEM, TOTAL, Group, group_rows, run_name
+from ..study.learning import Contender, settings_of
+from ..study.protocols import PROTOCOLS, reported
 
 M = 4
 # Test errors of Table S4.
@@ -27,25 +29,26 @@ NAMES = {f"leads p={p}": p for p in PAPER}
 
 
 def runs(options: Options) -> list[Run]:
-    """One for each p and group of environments; to see that it works, one group is enough."""
-    return [
-        Run(run_name(options, name, M, 1, group), partial(_work, options, name, group))
-        for name in options.among(list(NAMES))
-        for group in range(1 if options.budget == "smoke" else TOTAL // M)
-    ]
+    """One for each p and group of environments; for `smoke` one group is enough."""
+    groups = [Group(M, 1, number, M) for number in range(1 if options.budget == "smoke" else TOTAL // M)]
+    return [_run(options, name, group) for name in options.choose(NAMES) for group in groups]
 
 
-def penalty(p: float | int, protocol: str) -> Omega:
-    """The Ω of the system, with another p."""
-    omega = PRESETS[SYSTEM].penalty(PROTOCOLS[protocol].rules)
+def _run(options: Options, name: str, group: Group) -> Run:
+    asked = settings_of(contender(name, options.protocol), SYSTEM, options)
+    return Run(run_name(options, name, group), partial(_work, options, name, group), asked)
+
+
+def contender(name: str, protocol: str) -> Contender:
+    """LEADS with the Ω of the system, except for p."""
+    omega = PROTOCOLS[protocol].penalty(SYSTEM)
     assert isinstance(omega, Omega)
     assert isinstance(omega.norm, EmpiricalNorm)
-    return replace(omega, norm=replace(omega.norm, p=p))
+    return Contender(Leads(penalty=eqx.tree_at(lambda o: o.norm, omega, replace(omega.norm, p=NAMES[name]))))
 
 
-def _work(options: Options, name: str, group: int, folder: Path) -> Sequence[Row]:
-    method = Leads(penalty=penalty(NAMES[name], options.protocol))
-    return group_rows(options, method, name, (M, M, 1), group, folder)
+def _work(options: Options, name: str, group: Group, folder: Path) -> Sequence[Row]:
+    return group_rows(options, contender(name, options.protocol), name, group, folder)
 
 
 def table(rows: Sequence[Row]) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ UNKNOWN = "–"
 
 
 class Sheet(NamedTuple):
-    """Header and cells, and what a reader must know to read them.
+    """A header, cells, and notes that a reader needs to understand them.
 
     >>> sheet = Sheet(("method", "error"), [("leads", "1.16e-03")], ("Smaller is better.",))
     >>> print(sheet.text())
@@ -41,7 +41,7 @@ class Sheet(NamedTuple):
 
 
 def number(value: float | int | None, form: str = ".2e") -> str:
-    """An error, or a dash for one that was not measured."""
+    """A number, or a dash if it was not measured."""
     return UNKNOWN if value is None else format(value, form)
 
 
@@ -74,10 +74,10 @@ def minutes(seconds: float | int | None) -> str:
     return UNKNOWN if seconds is None else f"{seconds / 60:.1f}"
 
 
-def part_of(found: int, all_of_them: int) -> str:
-    """What stands behind an error that is not the mean over all environments, because some runs are missing.
+def part_of(found: int, total: int) -> str:
+    """The note on an error that is not the mean over all environments, because some runs are missing.
 
     >>> part_of(6, 8), part_of(8, 8)
     (' [6 of 8 environments]', '')
     """
-    return "" if found == all_of_them else f" [{found} of {all_of_them} environments]"
+    return "" if found == total else f" [{found} of {total} environments]"

@@ -1,14 +1,14 @@
-"""The tables and figures of the paper by name; a new one is a file and a line."""
+"""The tables and figures of the paper by name. A new one is a file here, and a line."""
 
 from collections.abc import Mapping
 
+from ..study import Target
 from .coda import CODA
 from .environments import ENVIRONMENTS
 from .figures import FIGURES
 from .linear import LINEAR
 from .norms import NORMS
 from .novel import NOVEL
-from .study import Target
 from .table1 import TABLE1
 
 TARGETS: Mapping[str, Target] = {

@@ -1,0 +1,3 @@
+"""Choosing between methods: which has the smallest error, and how sure that is."""
+
+from .verdict import verdict as verdict

@@ -1,0 +1,140 @@
+"""Which method to use, in one sentence, and how sure that is."""
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+from ..evaluate import Evaluation
+
+SIGNIFICANCE = 0.05
+
+
+class Rival(NamedTuple):
+    """Another method, compared with the best one trajectory by trajectory.
+
+    - `wins`: the test trajectories on which the best method is better; `total`: those without a tie;
+    - `chance`: the probability of so one-sided a result if both were equally good;
+    - `in_spread`: whether the difference is within the spread between seeds.
+    """
+
+    name: str
+    wins: int
+    total: int
+    chance: float
+    in_spread: bool
+
+    @property
+    def close(self) -> bool:
+        """Whether it may be as good as the best."""
+        return self.chance > SIGNIFICANCE or self.in_spread
+
+
+def verdict(evaluations: Mapping[str, Evaluation]) -> str:
+    """One sentence: which method has the smallest error, and which others may be as good.
+
+    Two methods are compared on each test trajectory, by their mean errors over seeds. If both were equally good, each
+    would win half of the trajectories (a sign test). The difference must also exceed the spread between seeds, which
+    is unknown if there is only one.
+
+    **Arguments**
+
+    - `evaluations`: of each method on the same test data.
+
+    >>> counts, one = np.ones((1, 9, 1, 1)), np.ones(1)
+    >>> of = lambda error: Evaluation(np.full((2, 1, 9, 1, 1), error), counts, ("e",), "clean", ("x",), one, one)
+    >>> print(verdict({"leads": of(1.0), "one-for-all": of(3.0)}))
+    Use `leads`: the error of `one-for-all` is 3 times as large, and `leads` is better on 9 of 9 test trajectories; the
+    probability of this happening by chance is 0.004.
+    """
+    if not evaluations:
+        raise InputError("there is nothing to compare: evaluate at least one method")
+    order = sorted(evaluations, key=lambda name: _rank(evaluations[name].mse))
+    best = evaluations[order[0]]
+    if not math.isfinite(best.mse):
+        return "No method can be recommended: the forecasts of every one blew up. Try a smaller learning rate."
+    if len(order) == 1:
+        return f"Only `{order[0]}` was tried: there is nothing to compare it with."
+    rivals = [_rival(name, best, evaluations[name]) for name in order[1:]]
+    # Report the numbers of the closest rival that may be as good, or else of the runner-up.
+    shown = min(rivals, key=lambda rival: (not rival.close, rival.total == 0))
+    counted = _counted(order[0], best.mse, shown, evaluations[shown.name].mse)
+    return _sentence(order[0], best, [rival for rival in rivals if rival.close], shown, counted)
+
+
+def _sentence(name: str, best: Evaluation, close: list[Rival], shown: Rival, counted: str) -> str:
+    if close and shown.total == 0:
+        tied = _listed([name, *(rival.name for rival in close)])
+        return f"{tied} have the same error ({best.mse:.2g}) on every test trajectory: use the simplest of them."
+    others = (
+        f"`{name}` has the smallest error, but {_listed([rival.name for rival in close])} may be as good: {counted}"
+    )
+    if close and shown.chance <= SIGNIFICANCE:
+        return f"{others}, and seeds differ as much as the methods do. More seeds would tell."
+    if close:
+        return (
+            f"{others}, which could happen by chance (probability {shown.chance:.2g}). "
+            "More test trajectories or seeds would tell."
+        )
+    if best.mse_per_seed.size == 1:
+        return (
+            f"`{name}` has the smallest error: {counted}. With one seed each, this may be luck with the random initial "
+            "weights: train several (`--seeds 4`) before you choose."
+        )
+    return f"Use `{name}`: {counted}; the probability of this happening by chance is {_small(shown.chance)}."
+
+
+def _counted(name: str, error: float, rival: Rival, of_rival: float) -> str:
+    return (
+        f"{_ratio(name, error, rival.name, of_rival)}, and `{name}` is better on {rival.wins} of {rival.total} test "
+        "trajectories"
+    )
+
+
+def _ratio(name: str, error: float, other: str, of_other: float) -> str:
+    """How much larger the error of the other method is, in words."""
+    if not math.isfinite(of_other):
+        return f"the error of `{other}` is not finite"
+    if of_other == error:
+        return f"the error of `{other}` is the same"
+    if error == 0:
+        return f"`{name}` makes no error, and that of `{other}` is {of_other:.2g}"
+    ratio = of_other / error
+    if ratio < 1.095:
+        percent = 100 * (ratio - 1)
+        return f"the error of `{other}` is {f'{percent:.1g}' if percent >= 0.1 else 'less than 0.1'} % larger"
+    times = f"{ratio:.2g}" if ratio < 10 else f"{ratio:,.0f}" if ratio < 1e4 else f"{ratio:.0e}"
+    return f"the error of `{other}` is {times} times as large"
+
+
+def _rank(error: float) -> float:
+    return error if math.isfinite(error) else math.inf
+
+
+def _rival(name: str, best: Evaluation, other: Evaluation) -> Rival:
+    from scipy.stats import binomtest  # takes a second to import
+
+    errors = [np.nan_to_num(e.mse_per_trajectory.mean(axis=0), nan=np.inf, posinf=np.inf) for e in (best, other)]
+    wins, losses = int(np.sum(errors[0] < errors[1])), int(np.sum(errors[0] > errors[1]))
+    chance = float(binomtest(wins, wins + losses).pvalue) if wins > losses else 1.0
+    return Rival(name, wins, wins + losses, chance, _within_spread(best, other))
+
+
+def _within_spread(one: Evaluation, other: Evaluation) -> bool:
+    """Whether the difference is within two standard errors of the means over seeds; never with a single seed."""
+    a, b = one.mse_per_seed, other.mse_per_seed
+    if min(a.size, b.size) == 1 or not np.all(np.isfinite([*a, *b])):
+        return False
+    error = math.sqrt(a.var(ddof=1) / a.size + b.var(ddof=1) / b.size)
+    return bool(b.mean() - a.mean() <= 2 * error)
+
+
+def _small(chance: float) -> str:
+    return "less than 1e-6" if chance < 1e-6 else f"{chance:.1g}"
+
+
+def _listed(names: list[str]) -> str:
+    quoted = [f"`{name}`" for name in names]
+    return " and ".join(part for part in (", ".join(quoted[:-1]), *quoted[-1:]) if part)

@@ -1,0 +1,66 @@
+"""Checks of what was typed, made before anything slow is imported or loaded."""
+
+import math
+import stat
+from pathlib import Path
+
+from ..errors import InputError
+
+# The largest numbers that make sense. Beyond these, a machine would run out of memory long before it had an answer.
+LIMITS = {
+    "--seeds": 10_000,
+    "--substeps": 10_000,
+    "--rank": 100_000,
+    "--dimension": 10_000,
+    "--trajectories": 1_000_000,
+}
+LARGEST = 2**31 - 1
+
+
+def check_count(option: str, value: int | None) -> None:
+    """An `InputError` unless the value is a whole number from 1 to the option's limit; None is fine.
+
+    >>> check_count("--seeds", 0)
+    Traceback (most recent call last):
+    ...
+    leadax.errors.InputError: `--seeds` must be a whole number from 1 to 10000, got 0
+    """
+    limit = LIMITS.get(option, LARGEST)
+    if value is not None and not 1 <= value <= limit:
+        raise InputError(f"`{option}` must be a whole number from 1 to {limit}, got {_short(value)}")
+
+
+def check_positive(option: str, value: float | None) -> None:
+    """An `InputError` unless the value is positive and finite; None is fine."""
+    if value is not None and not 0 < value < math.inf:
+        raise InputError(f"`{option}` must be a positive number, got {value:g}")
+
+
+def check_seed(seed: int) -> None:
+    """A seed fits into 32 bits, without a sign."""
+    if not 0 <= seed < 2**32:
+        raise InputError(f"`--seed` must be a whole number from 0 to {2**32 - 1}, got {_short(seed)}")
+
+
+def check_file(path: Path) -> None:
+    """Refuse pipes and devices: reading from them could wait for ever."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return  # whoever opens it says what is wrong
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise InputError(f"{path} is a pipe or a device, expected a file or a folder")
+
+
+def check_run(folder: Path) -> None:
+    """The same for everything in a run folder that training would read."""
+    check_file(folder)
+    if folder.is_dir():
+        for path in (*folder.iterdir(), *folder.glob("checkpoints/*/*")):
+            check_file(path)
+
+
+def _short(number: int) -> str:
+    """A number of at most 25 digits."""
+    text = str(number)
+    return text if len(text) <= 25 else f"{text[:22]}…"

@@ -1,0 +1,124 @@
+"""What every target trains and measures: a method on some data in a folder, and the rows about it."""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax.random as jr
+import optax
+
+from ..._locks import waiting as waiting_lock
+from ...data import Trajectories
+from ...data.units import Units
+from ...describe import describe
+from ...evaluate import evaluate
+from ...methods import Method
+from ...model import Model
+from ...train import fit
+from ..results.rows import Row
+from ..results.summary import error_rows
+from .options import Options
+from .protocols import PROTOCOLS
+
+
+class Contender(NamedTuple):
+    """A method that takes part in an experiment.
+
+    - `standardised`: whether it is given states in units of their spread even where the paper's settings have the
+      units of the data. Gates of a recurrent net saturate otherwise.
+    """
+
+    method: Method
+    standardised: bool = False
+
+
+class Data(NamedTuple):
+    """What is learnt from and tested on, and the system that it comes from."""
+
+    system: str
+    train: Trajectories
+    test: Trajectories
+
+
+def learn(
+    contender: Contender,
+    data: Data,
+    options: Options,
+    folder: Path,
+    *,
+    optimiser: optax.GradientTransformation | None = None,
+    look_at_test: bool = True,
+) -> Model:
+    """The model of a run: trained, resumed, or found finished in its folder.
+
+    Several targets may want the same model at once: one process trains it, the others wait.
+
+    **Arguments**
+
+    - `optimiser`: another one than the protocol's;
+    - `look_at_test`: whether to measure the test error during training, not only afterwards.
+    """
+    protocol = PROTOCOLS[options.protocol]
+    defaults = protocol.defaults(data.system, data.train)
+    if contender.standardised:
+        defaults = dataclasses.replace(defaults, units=Units.measured(data.train))
+    how = training(data.system, options, look_every=50 if look_at_test else options.steps)
+    if optimiser is not None:
+        how["optimiser"] = optimiser
+    folder.mkdir(parents=True, exist_ok=True)
+    with waiting_lock(folder / ".model.lock"):
+        return fit(
+            contender.method,
+            data.train,
+            test=data.test if look_at_test else None,
+            key=jr.key(options.seed),
+            steps=options.steps,
+            seeds=options.seeds,
+            defaults=defaults,
+            run=folder,
+            **how,
+        )
+
+
+def training(system: str, options: Options, **recipe: Any) -> dict[str, Any]:
+    """How the protocol trains on a system: arguments of `fit` and `adapt`."""
+    recipe = {"checkpoint_every": checkpoint_every(options.steps), **recipe}
+    return PROTOCOLS[options.protocol].training(system, options.steps, **recipe)
+
+
+def checkpoint_every(steps: int) -> int:
+    """Few steps are steps that take long: a run that was killed should not lose hours.
+
+    >>> checkpoint_every(120_000), checkpoint_every(600)
+    (1000, 30)
+    """
+    return min(1_000, max(20, steps // 20))
+
+
+def settings_of(contender: Contender, system: str, options: Options) -> dict[str, Any]:
+    """What `learn` is asked for, as JSON, as far as it does not depend on data."""
+    return {
+        "method": describe(contender.method),
+        "standardised": contender.standardised,
+        "protocol": PROTOCOLS[options.protocol].describe(system),
+        "steps": options.steps,
+        "seeds": options.seeds,
+        "seed": options.seed,
+    }
+
+
+def result_rows(columns: Row, model: Model, data: Data) -> Sequence[Row]:
+    """A row for each environment and seed: last errors, their cost, and the smallest test error during training."""
+    assert model.training is not None, "a model that was trained knows how"
+    done = model.training
+    cost = {"steps": done.steps, "parameters": model.parameter_count, "seconds": done.seconds}
+    rows = error_rows({**columns, **cost}, evaluate(model, data.train), evaluate(model, data.test))
+    smallest = done.smallest_test_errors
+    return rows if smallest is None else [{**row, "mse_minimum": smallest[row["seed"]]} for row in rows]
+
+
+def columns_of(system: str, method: str, train: Trajectories, protocol: str) -> dict[str, Any]:
+    """What a row is about; n counts points per environment."""
+    m, n = len(train.environments), train.states.shape[1] * train.states.shape[2]
+    return {"system": system, "method": method, "m": m, "n": n, "protocol": protocol}
