@@ -1,6 +1,7 @@
 from . import theory as theory
 from .adapt import adapt as adapt
 from .data import Trajectories as Trajectories
+from .data import hold_out as hold_out
 from .data import load as load
 from .data.units import Units as Units
 from .defaults import Defaults as Defaults

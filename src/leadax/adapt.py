@@ -10,6 +10,7 @@ import optax
 from ._types import PRNGKey
 from .arrays import fingerprint
 from .data import Trajectories
+from .data.units import Box
 from .defaults import CLIP, Defaults, chosen_for
 from .describe import describe
 from .errors import InputError, lookup
@@ -114,7 +115,8 @@ def _defaults(model: Model, data: Trajectories) -> Defaults:
     """The model's own units and steps: its shared parameters know no others."""
     longest = model.longest_step * model.units.time
     clip = model.training.config.clip if model.training else CLIP
-    return dataclasses.replace(chosen_for(data), units=model.units, longest_step=longest, clip=clip)
+    box = None if model.box is None else model.box.union(Box.around(data, model.units))
+    return dataclasses.replace(chosen_for(data), units=model.units, longest_step=longest, clip=clip, box=box)
 
 
 def _one_per_env(model: Model) -> OnePerEnv:
@@ -144,6 +146,7 @@ def _shared_only(
         channels=model.channels,
         state_shape=model.state_shape,
         longest_step=model.longest_step,
+        box=model.box,
         training=Training(config, 0),
     )
     if run is None:
@@ -169,6 +172,7 @@ def _nothing_learnt(model: Model, data: Trajectories, test: Trajectories | None,
         optimiser="none",
         clip=None,
         longest_step=None,
+        box=describe(model.box),
         sampling={},
         batch_size=None,
         match=recipe.match,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .data import Trajectories
-from .data.units import Units
+from .data.units import Box, Units
 from .errors import InputError, lookup
 from .methods import Method, Sizes
 from .nets import FNO, MLP, NETS, ConvNet, Linear
@@ -28,7 +28,8 @@ class Defaults:
     - `units`: those of the data by `Units.measured`, or `Units.ones`;
     - `batch_size`: trajectories per environment and step; None for all;
     - `longest_step`: the longest step of the solver, in units of time of the data; None for one per observed interval;
-    - `clip`: the largest length of a gradient; None for any.
+    - `clip`: the largest length of a gradient; None for any;
+    - `box`: the region, in standard units, that forecasts are kept in; None for everywhere.
     """
 
     net: Architecture
@@ -40,6 +41,7 @@ class Defaults:
     batch_size: int | None = None
     longest_step: float | None = None
     clip: float | None = None
+    box: Box | None = None
 
     def complete(self, method: Method, sizes: Sizes) -> Method:
         """The method with everything filled in that it leaves open."""
@@ -68,14 +70,16 @@ def chosen_for(data: Trajectories, net: Any = None) -> Defaults:
     net = net or (ConvNet if data.space else MLP)
     built = architecture(NETS.find(net) if isinstance(net, str) else net)
     assert built is not None
+    units = Units.measured(data)
     return Defaults(
         net=built,
         solver="rk4",
         penalty=absolute_omega(1e-3),
-        units=Units.measured(data),
+        units=units,
         kappa=KAPPA,
         longest_step=median_gap(data),
         clip=CLIP,
+        box=Box.around(data, units),
     )
 
 

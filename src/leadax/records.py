@@ -85,7 +85,7 @@ class Config:
     """What was asked for: the same configuration on the same machine gives the same bits.
 
     - `method`, `units`, `sampling`: their descriptions as JSON; `optimiser`: its name;
-    - `clip`: the largest length of a gradient; `longest_step`: of the solver; None for any;
+    - `clip`: the largest length of a gradient; `longest_step`: of the solver; `box`: where forecasts are kept;
     - `start`: the fingerprint of the parameters that training began with, where they were given;
     - `train`, `test`, `validation`: fingerprints of the data.
     """
@@ -98,6 +98,7 @@ class Config:
     optimiser: str
     clip: float | None
     longest_step: float | None
+    box: Mapping[str, Any] | None
     sampling: Mapping[str, Any]
     batch_size: int | None
     match: str
@@ -145,6 +146,7 @@ _CONFIG_TYPES: dict[str, tuple[type, ...]] = {
     "optimiser": (str,),
     "clip": (int, float, type(None)),
     "longest_step": (int, float, type(None)),
+    "box": (dict, type(None)),
     "sampling": (dict,),
     "batch_size": (int, type(None)),
     "match": (str,),

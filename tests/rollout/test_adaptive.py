@@ -90,7 +90,7 @@ def test_explicit_solvers_are_the_fixed_ones_with_an_error_estimate(name):
 
 
 def test_jumps_cost_no_accuracy():
-    """dx/dt = u − x for a square wave that jumps between observations, at one, and at the last: error 4e-8 otherwise."""
+    """dx/dt = u − x for a square wave that jumps between observations, at one, and at the last."""
     edges, levels = np.array([0.0, 1.0, 2.5, 4.0]), np.array([0.0, 1.0, -2.0, 50.0])
     times, start = np.array([0.0, 0.7, 0.8, 1.3, 2.5, 3.0, 4.0]), np.array([3.0, 0.0])
     wave = {"amplitude": 0.0, "edges": edges, "levels": levels}
@@ -100,7 +100,8 @@ def test_jumps_cost_no_accuracy():
         at_edges.append(level + (at_edges[-1] - level) * np.exp(-length))
     piece = np.searchsorted(edges[:-1], times, side="right") - 1
     expected = levels[piece] + (np.array(at_edges)[piece] - levels[piece]) * np.exp(edges[piece] - times)
-    np.testing.assert_allclose(states[:, 0], expected, rtol=0, atol=3e-10)
+    error = np.abs(states[:, 0] - expected).max()
+    assert error < 3e-10, f"got {error}; 4e-8 if jumps are ignored, 6e-9 if the one at the last time is"
 
 
 def test_float32_compilations_and_many_times():
@@ -132,7 +133,7 @@ def test_float32_compilations_and_many_times():
 
 def test_implicit_solver_bears_what_explicit_ones_do_not():
     start, times = np.array([2.0, 0.0]), np.linspace(0, 1000, 7)
-    with pytest.raises(RunError, match=r"t = 1000: 16391 steps were not enough; .* try solver='kvaerno5'") as info:
+    with pytest.raises(RunError, match=r"t = 1000: 16394 steps were not enough; .* try solver='kvaerno5'") as info:
         planar(VAN_DER_POL, start, times)
     assert "\n" not in str(info.value)
     states = planar(VAN_DER_POL, start, times, solver="kvaerno5")

@@ -8,7 +8,6 @@ import scipy.integrate
 
 from leadax.systems import get_system, simulate
 from leadax.systems.gray_scott import initial_state, laplacian, tangent
-from leadax.systems.solve import adaptive
 
 
 def nine_point(a):
@@ -48,7 +47,7 @@ def test_homogeneous_state_is_steady():
         assert float(jnp.abs(tangent(state, parameters)).max()) == 0.0
 
 
-def test_one_mode_decays_with_the_eigenvalue_of_the_stencil():
+def test_one_mode_is_an_eigenvector_of_the_stencil():
     # Pure diffusion: without feed and kill, and without v, only D_u·Δu is left.
     parameters = {"F": jnp.array(0.0), "k": jnp.array(0.0), "D_u": jnp.array(0.2), "D_v": jnp.array(0.1)}
     ky, kx = 3, 5
@@ -57,14 +56,11 @@ def test_one_mode_decays_with_the_eigenvalue_of_the_stencil():
     state = jnp.stack([jnp.asarray(mode), jnp.zeros((32, 32))], axis=-1)
     cy, cx = np.cos(angle(ky)), np.cos(angle(kx))
     eigenvalue = 0.2 * (-3 + cy + cx + cy * cx)
-    times = np.array([0.0, 2.0, 5.0])
-    states = adaptive(tangent)(state, parameters, times)
-    for k, t in enumerate(times):
-        np.testing.assert_allclose(states[k, ..., 0], np.exp(eigenvalue * t) * mode, atol=1e-7)
+    np.testing.assert_allclose(tangent(state, parameters), eigenvalue * state, atol=1e-14)
 
 
 def test_initial_states():
-    states = np.asarray(jax.vmap(initial_state)(jr.split(jr.key(0), 200)))
+    states = np.asarray(jax.jit(jax.vmap(initial_state))(jr.split(jr.key(0), 200)))
     spot = (states == [0.0, 1.0]).all(axis=-1)
     assert ((states == [0.95, 0.05]).all(axis=-1) | spot).all()
     covered = spot.sum(axis=(1, 2))

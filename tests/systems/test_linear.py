@@ -1,3 +1,4 @@
+import jax
 import jax.random as jr
 import numpy as np
 import scipy.linalg
@@ -8,8 +9,8 @@ from leadax.systems.linear import matrix, rotation
 
 def test_against_the_matrix_exponential():
     data = simulate(get_system("linear"), key=jr.key(0))
-    for e, name in enumerate(data.environments):
-        f = np.asarray(matrix({key: values[e] for key, values in data.parameters.items()}))
+    matrices = np.asarray(jax.jit(jax.vmap(matrix))(dict(data.parameters)))
+    for e, (name, f) in enumerate(zip(data.environments, matrices, strict=True)):
         for k, t in enumerate(data.times[e, 0]):
             expected = data.states[e, :, 0] @ scipy.linalg.expm(t * f).T
             error = np.abs(data.states[e, :, k] - expected).max()

@@ -23,6 +23,12 @@ def flow():
     return jax.jit(get_system("navier-stokes").initial_state)(jr.key(3))
 
 
+@pytest.fixture(scope="module")
+def later(flow):
+    """The flow one unit of time later, with steps a sixth as long as those of the data."""
+    return solver(Torus(64), integrating_factor_rk4, 1 / 160)(flow, environment(), np.array([0.0, 1.0]))[-1]
+
+
 def relative(measured, expected):
     return float(jnp.linalg.norm(measured - expected) / jnp.linalg.norm(expected))
 
@@ -39,25 +45,24 @@ def test_unforced_eigenmode_decays(scheme):
 
 
 @pytest.mark.parametrize(("scheme", "order", "steps"), [("paper", 1, (0.02, 0.01)), ("clean", 4, (0.125, 0.0625))])
-def test_order_in_time(flow, scheme, order, steps):
+def test_order_in_time(flow, later, scheme, order, steps):
     stepper, _ = SCHEMES[scheme]
-    times = np.array([0.0, 1.0])
-    end = lambda dt, stepper=stepper: solver(Torus(64), stepper, dt)(flow, environment(), times)[-1]
-    exact = end(1 / 256, integrating_factor_rk4)
-    coarse, fine = (relative(end(dt), exact) for dt in steps)
+    end = lambda dt: solver(Torus(64), stepper, dt)(flow, environment(), np.array([0.0, 1.0]))[-1]
+    coarse, fine = (relative(end(dt), later) for dt in steps)
     measured = np.log2(coarse / fine)
     assert abs(measured - order) < 0.25, f"expected order {order}, measured {measured:.2f}"
 
 
 def test_mean_vorticity_stays_zero():
     data = simulate(get_system("navier-stokes"), key=jr.key(0), trajectories=1)
+    assert data.space == (32, 32), "every second point of a finer grid is observed"
     assert np.abs(data.states.mean(axis=(3, 4))).max() < 1e-12
 
 
 def test_clean_data_are_right_to_six_digits_and_paper_data_are_not(flow):
-    times = np.array([0.0, 1.0, 3.0])
+    times = np.array([0.0, 1.0, 2.0])
     finer = Torus(64).resample(flow, 128)
-    exact = solver(Torus(128), integrating_factor_rk4, 0.01)(finer, environment(), times)[:, ::4, ::4]
+    exact = solver(Torus(128), integrating_factor_rk4, 0.02)(finer, environment(), times)[:, ::4, ::4]
     clean = solver(Torus(64), *SCHEMES["clean"])(flow, environment(), times)[:, ::2, ::2]
     paper = solver(Torus(32), *SCHEMES["paper"])(flow[::2, ::2], environment(), times)
     assert relative(clean[1:], exact[1:]) < 1e-6
@@ -66,7 +71,7 @@ def test_clean_data_are_right_to_six_digits_and_paper_data_are_not(flow):
 
 def test_against_exponax(flow):
     # Exponax has the opposite sign of vorticity. It knows no forcing: half a kick before and after each step.
-    dt, count = 0.005, 200
+    dt, count = 0.005, 100
     force = jnp.swapaxes(forcing(environment(), 64), 0, 1)[None]
     with jax.numpy_dtype_promotion("standard"):
         stepper = exponax.stepper.NavierStokesVorticity(
@@ -79,7 +84,7 @@ def test_against_exponax(flow):
 
 
 def test_random_field():
-    fields = np.asarray(jax.vmap(random_field)(jr.split(jr.key(0), 2000)))[..., 0]
+    fields = np.asarray(jax.jit(jax.vmap(random_field))(jr.split(jr.key(0), 2000)))[..., 0]
     assert np.abs(fields.mean(axis=(1, 2))).max() < 1e-12
     wave = 2 * np.pi * np.fft.fftfreq(32, 1 / 32)
     variances = 7.0**3 * (wave[:, None] ** 2 + wave[None, :] ** 2 + 49.0) ** -2.5

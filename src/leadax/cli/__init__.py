@@ -1,11 +1,10 @@
 """The command line: the only place that prints. Nothing here imports JAX before a command needs it."""
 
-import signal
+import os
 import sys
 from collections.abc import Sequence
 
-import tyro
-
+from .._atomic import one_line
 from ..errors import LeadaxError
 from .adapt import adapt
 from .bench import bench
@@ -14,9 +13,11 @@ from .compare import compare
 from .console import message
 from .demo import demo
 from .evaluate import evaluate
+from .parsing import parse
 from .predict import predict
 from .report import report
 from .reproduce import reproduce
+from .runtime import INTERRUPTED, TERMINATED, leave_when_told
 from .simulate import simulate
 from .train import train
 
@@ -38,35 +39,71 @@ DESCRIPTION = """Learn the dynamics that many environments share, and what sets 
 
 Start with: leadax demo"""
 
+NOBODY_READS = 141  # as of a program that SIGPIPE has ended
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit: 0 done, 1 failed, 2 wrong use or bad input, 130 interrupted, 143 terminated."""
-    # Leave by an exception, so that what is half-written is cleared away.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    leave_when_told()
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # names that the terminal cannot show must not end a command
+            stream.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue]
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command and return its exit status. Errors that a user can act on become one line."""
-    if list(arguments) == ["--version"]:
+    """Run a command and return its exit status. Errors that a user can act on become one line; others are bugs."""
+    try:
+        _run(list(arguments))
+        sys.stdout.flush()
+    except BrokenPipeError:  # as in `leadax --help | head -1`
+        return _nobody_reads()
+    except LeadaxError as error:
+        return _told(f"error: {error}", error.exit_status)
+    except KeyboardInterrupt:
+        return _told("interrupted", INTERRUPTED)
+    except SystemExit as exit:
+        return _told("terminated", TERMINATED) if exit.code == TERMINATED else int(exit.code or 0)
+    except OSError as error:
+        return _told(f"error: {error.filename or 'the system'}: {one_line(error)}", 1)
+    except RecursionError:
+        return _told("error: something is nested too deeply", 1)
+    except Exception as error:
+        if not _out_of_memory(error):
+            raise
+        return _told("error: out of memory: try fewer seeds, a smaller --batch-size or a smaller net", 1)
+    return 0
+
+
+def _run(arguments: list[str]) -> None:
+    if arguments == ["--version"]:
         from .. import __version__
 
         print(__version__)
-        return 0
+        return
     try:
-        tyro.extras.subcommand_cli_from_dict(
-            COMMANDS,
-            prog="leadax",
-            description=DESCRIPTION,
-            args=arguments,
-            config=(tyro.conf.FlagCreatePairsOff,),
-        )
-    except LeadaxError as error:
-        message(f"leadax: error: {error}")
-        return error.exit_status
-    except KeyboardInterrupt:
-        message("leadax: interrupted")
-        return 130
-    except SystemExit as exit:  # help, or wrong use, which tyro has explained
-        return exit.code if isinstance(exit.code, int) else 1
-    return 0
+        command = parse(COMMANDS, arguments, DESCRIPTION)
+    except SystemExit:  # help was asked for
+        return
+    command()
+
+
+def _told(text: str, status: int) -> int:
+    try:
+        message(f"leadax: {text}")
+    except BrokenPipeError:
+        _nobody_reads()
+    return status
+
+
+def _nobody_reads() -> int:
+    """Python would write what is left once more as it ends, and complain."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(nowhere, stream.fileno())
+    return NOBODY_READS
+
+
+def _out_of_memory(error: Exception) -> bool:
+    """Whether NumPy, or JAX, ran out of memory."""
+    return isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error)

@@ -3,13 +3,15 @@
 import math
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
 
 from ..errors import InputError
 from .checks import check_count, check_positive, check_run, check_seed
-from .console import Json, message, result, shown
+from .console import File, Json, message, result, shown
 from .names import Decay, Optimiser, Scheme
-from .options import DataFile, RunFolderOption, RunPath, Using, open_model, read_data
+from .options import DECAYS, DataFile, RunFolderOption, RunPath, Using, open_model, read_data
 from .runtime import prepare
 from .train import recorded
 
@@ -24,12 +26,12 @@ def adapt(
     *,
     out: RunFolderOption,
     scheme: Scheme = "specific",
-    test: Path | None = None,
+    test: File = None,
     steps: int = 2_500,
     seed: int = 0,
     optimiser: Optimiser = "adam",
     learning_rate: float = 1e-3,
-    decay: Decay = "cosine",
+    decay: Annotated[Decay, tyro.conf.arg(help=DECAYS)] = "cosine",
     look_every: int = 50,
     checkpoint_every: int = 1_000,
     at: str = "50,2500,10000",
@@ -47,8 +49,6 @@ def adapt(
         seed: The same seed gives the same model on the same machine.
         optimiser: adam; or muon, for weights that are matrices, with Adam for the rest.
         learning_rate: The highest learning rate: that of the first step, except in one cycle.
-        decay: How the learning rate changes: cosine, to zero at the last step; constant, as in the paper; one-cycle,
-            up and down, for higher rates.
         look_every: Steps between looks at the test data.
         checkpoint_every: Steps between checkpoints.
         at: Steps, separated by commas, at which the test error is reported.

@@ -1,26 +1,26 @@
 """`leadax bench`."""
 
-import math
+from typing import Annotated
 
-from ..errors import InputError, lookup
-from .console import Json, progress_bar, result
+from .checks import check_positive
+from .console import Json, optional, progress_bar, result
+from .names import check_name
 from .runtime import prepare
 
 # Also in `leadax.speed.SYSTEMS` (tested): a wrong name is answered without waiting for JAX.
 NAMES = ("lotka-volterra", "gray-scott", "navier-stokes")
 
 
-def bench(*, system: str | None = None, seconds: float = 5.0, json: Json = False) -> None:
+def bench(*, system: Annotated[str | None, optional("NAME")] = None, seconds: float = 5.0, json: Json = False) -> None:
     """Time a training step of LEADS in the paper's settings, and say how this machine compares.
 
     Args:
-        system: Only this one of lotka-volterra, gray-scott and navier-stokes.
-        seconds: How long to measure each, after its program was compiled.
+        system: Only this one of lotka-volterra, gray-scott and navier-stokes; by default all three.
+        seconds: How long to measure each, in seconds, after its program has been compiled.
     """
     if system is not None:
-        lookup("system", system, dict.fromkeys(NAMES))
-    if not (seconds > 0 and math.isfinite(seconds)):
-        raise InputError(f"`--seconds` must be positive and finite, got {seconds}")
+        check_name("system", system, NAMES)
+    check_positive("--seconds", seconds)
     prepare()
     from ..speed import measured, reference
 

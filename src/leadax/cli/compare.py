@@ -9,7 +9,7 @@ import tyro
 
 from ..errors import InputError
 from .checks import check_run
-from .console import Json, message, result
+from .console import Json, message, optional, result
 from .names import METHODS, check_name
 from .options import OWN, DataFile, Training, open_model, read_data
 from .settings import Plan
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MethodNames = Annotated[
     str | None,
-    tyro.conf.arg(help=f"Names separated by commas: {', '.join(METHODS)}, {OWN}; by default all of Leadax's."),
+    optional("NAME[,…]", f"Names separated by commas: {', '.join(METHODS)}, {OWN}; by default all of Leadax's."),
 ]
 
 
@@ -48,15 +48,16 @@ def compare(
         check_run(out / folder_of(name))
     testing = read_data(test)
     rows = compare_methods(names, read_data(data), testing, out, training)
+    from ..choose import verdict
     from ..evaluate import evaluate
-    from .report import verdict_on, write_comparison
+    from .report import write_comparison
 
     page, using = out / "report.html", training.using(*names)
     models = {row["method"]: open_model(out / folder_of(row["method"]), using) for row in rows}
     evaluations = {name: evaluate(model, testing) for name, model in models.items()}
-    write_comparison(models, testing, "Comparison", page)
+    write_comparison(models, testing, "Comparison", page, evaluations)
     result(rows, table(rows), as_json=json)
-    message(f"\n{verdict_on(evaluations)}")
+    message(f"\n{verdict(evaluations)}")
     message(f"pictures: {page}")
 
 

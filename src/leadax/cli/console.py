@@ -5,6 +5,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import tyro
@@ -17,6 +18,16 @@ Json: TypeAlias = Annotated[
 ]
 Overwrite: TypeAlias = Annotated[bool, tyro.conf.arg(help="Replace the output if it exists.")]
 Progress: TypeAlias = Callable[..., None]
+
+
+def optional(metavar: str, help: str | None = None) -> Any:
+    """An option without a default: its help says what happens if it is left out."""
+    return tyro.conf.arg(metavar=metavar, help=help, help_behavior_hint="")
+
+
+File: TypeAlias = Annotated[Path | None, optional("FILE")]
+Count: TypeAlias = Annotated[int | None, optional("INT")]
+Number: TypeAlias = Annotated[float | None, optional("FLOAT")]
 
 
 def shown(value: float | None) -> str:

@@ -1,6 +1,8 @@
 """`leadax evaluate`."""
 
-from .console import Json, result
+from typing import Annotated
+
+from .console import Json, optional, result
 from .names import Protocol
 from .options import DataFile, RunPath, Using, open_model, read_data
 from .runtime import prepare
@@ -11,7 +13,7 @@ def evaluate(
     data: DataFile,
     /,
     *,
-    protocol: Protocol | None = None,
+    protocol: Annotated[Protocol | None, optional("{paper,clean}")] = None,
     using: Using = None,
     json: Json = False,
 ) -> None:

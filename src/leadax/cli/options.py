@@ -2,12 +2,13 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
 import tyro
 
 from ..errors import InputError
 from .checks import check_count, check_file, check_positive, check_seed
+from .console import Count, Number, optional
 from .names import METHODS, NETS, PENALTIES, SOLVERS, Decay, Match, Optimiser, Preset, Protocol, check_name, listed
 from .own import all_imported, find_net
 from .settings import OBJECTS, Plan, pairs, with_lipschitz_weight
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from ..model import Model
 
 OWN = "or package.module:Name for one of your own"
+DECAYS = (
+    "How the learning rate changes: cosine, to zero at the last step; constant, as in the paper; one-cycle, up and down, "
+    "for higher rates."
+)
 
 DataFile: TypeAlias = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DATA", help="A data file.")]
 RunPath: TypeAlias = Annotated[
@@ -28,13 +33,13 @@ RunFolderOption: TypeAlias = Annotated[
 ]
 Using: TypeAlias = Annotated[
     str | None,
-    tyro.conf.arg(
-        metavar="PACKAGE.MODULE:NAME[,…]",
-        help="Methods, nets, penalties or functions of your own that the model is made of. They are imported; the "
-        "current folder is searched too.",
+    optional(
+        "PACKAGE.MODULE:NAME[,…]",
+        "Methods, nets, penalties or functions of your own that the model is made of. They are imported; modules in the "
+        "current folder are found too.",
     ),
 ]
-MethodName: TypeAlias = Annotated[str, tyro.conf.arg(help=f"{', '.join(METHODS)}, {OWN}.")]
+MethodName: TypeAlias = Annotated[str, tyro.conf.arg(metavar="NAME", help=f"{', '.join(METHODS)}, {OWN}.")]
 Set: TypeAlias = tyro.conf.UseAppendAction[
     Annotated[
         tuple[str, ...],
@@ -56,39 +61,42 @@ class Training:
     """How many models to train at once, from different random weights."""
     seed: int = 0
     """The same seed gives the same model on the same machine."""
-    preset: Preset | None = None
-    """The paper's settings for one of its systems; by default settings are chosen from the data."""
+    preset: Annotated[
+        Preset | None,
+        optional("NAME", f"The paper's settings for one of its systems, {listed(get_args(Preset))}; by default, "
+                         "settings are chosen from the data."),
+    ] = None  # fmt: skip
     protocol: Protocol = "clean"
-    """paper: Ω (of a preset) and errors as in the paper's experiments; clean: as they should be."""
+    """paper: errors, and the Ω of a preset, as in the paper's experiments; clean: as they should be."""
     net: Annotated[
-        str | None, tyro.conf.arg(help=f"The network: {', '.join(NETS)}, {OWN}; chosen from the data by default.")
+        str | None, optional("NAME", f"The network: {', '.join(NETS)}, {OWN}; by default mlp, or conv for fields.")
     ] = None
     solver: Annotated[
-        str | None, tyro.conf.arg(help=f"How the vector field is integrated: {listed(SOLVERS)}; rk4 by default.")
+        str | None, optional("NAME", f"How the vector field is integrated: {listed(SOLVERS)}; by default rk4.")
     ] = None
-    substeps: int | None = None
-    """Solver steps per observed interval; 1 by default."""
+    substeps: Count = None
+    """The least number of solver steps per observed interval; 1 by default."""
     penalty: Annotated[
         str | None,
-        tyro.conf.arg(help=f"Ω: {', '.join(PENALTIES)}, {OWN}; by default omega, with norms chosen for the data."),
+        optional("NAME", f"Ω: {', '.join(PENALTIES)}, {OWN}; by default omega, with norms that suit the data."),
     ] = None
-    penalty_weight: float | None = None
-    """The weight of the method's penalty, which is 1/λ for leads; chosen from the data by default."""
-    lipschitz_weight: float | None = None
-    """α, the weight of the Lipschitz part within Ω; chosen from the data by default."""
-    rank: int | None = None
+    penalty_weight: Number = None
+    """The weight of the method's penalty, 1/λ for leads; by default leads uses κ."""
+    kappa: Number = None
+    """κ: the weight of Ω relative to the error, κ · error/Ω, for leads; 0.1 by default."""
+    lipschitz_weight: Number = None
+    """α, the weight of the Lipschitz part within Ω; 0.001 by default."""
+    rank: Count = None
     """Factors per linear map of ft-node and ft-rnn; by default as many as give them the parameters of leads."""
-    dimension: int | None = None
+    dimension: Count = None
     """Numbers in a context of coda; 2 by default."""
     set: Set = ()
     optimiser: Optimiser = "adam"
     """adam; or muon, for weights that are matrices, with Adam for the rest."""
     learning_rate: float = 1e-3
     """The highest learning rate: that of the first step, except in one cycle."""
-    decay: Decay = "cosine"
-    """How the learning rate changes: cosine, to zero at the last step; constant, as in the paper; one-cycle, up and
-    down, for higher rates."""
-    batch_size: int | None = None
+    decay: Annotated[Decay, tyro.conf.arg(help=DECAYS)] = "cosine"
+    batch_size: Count = None
     """Trajectories per environment and step; all by default, but 2 for the preset navier-stokes."""
     match: Match = "trajectories"
     """What is compared with the data: forecast trajectories, or derivatives estimated from the data."""
@@ -112,7 +120,7 @@ class Training:
 
     def settings(self) -> dict[str, Any]:
         """The settings of a method that were given, as they were typed."""
-        names = ("net", "solver", "substeps", "penalty", "penalty_weight", "rank", "dimension")
+        names = ("net", "solver", "substeps", "penalty", "penalty_weight", "kappa", "rank", "dimension")
         named = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         more = pairs(self.set)
         for name in more:

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from ..errors import InputError
-from .console import Json, Overwrite, result
-from .options import open_model
+from .checks import check_file
+from .console import File, Json, Overwrite, result
+from .options import Using, open_model, read_data
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..data import Trajectories
+    from ..evaluate import Evaluation
     from ..model import Model
     from ..report import Page
 
@@ -29,105 +31,111 @@ def report(
     path: PathToShow,
     /,
     *,
-    out: Path | None = None,
-    data: Path | None = None,
+    out: File = None,
+    data: File = None,
+    using: Using = None,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Draw a data file, or what one or several runs have learnt: a page with tables and pictures.
 
     Args:
-        out: The file to write, .html for the page, or .png, .svg, .pdf for its first picture alone;
-            by default PATH with the ending .html. For a folder of results of `leadax reproduce`: .md.
-        data: For runs: the data file to forecast and to measure errors on; without it the page shows how they learnt.
+        out: The file to write: .html for the page, or .png, .svg or .pdf for its first picture alone; by default PATH
+            with the extension .html. For a folder of results of `leadax reproduce`: .md.
+        data: For runs: the data file to forecast and to measure errors on. Without it, the page shows how they learnt.
     """
     from .._atomic import check_destination
 
+    check_file(path)
     if not path.exists():
         raise InputError(f"{path} does not exist: expected a data file, a run or a folder of runs")
     target = out or (path if path.name else Path(path.resolve().name or "report")).with_suffix(".html")
-    if target.suffix == PAGE:
-        _write_results(path, target, overwrite=overwrite)
-        result({"out": str(target)}, f"wrote {target}", as_json=json)
-        return
-    if target.suffix not in (".html", *PICTURES):
+    if target.suffix not in (".html", PAGE, *PICTURES):
         raise InputError(f"`--out` must end in .html, {', '.join(PICTURES)}, or .md for results, got `{target}`")
     check_destination(target, overwrite=overwrite)
-    if path.suffix == ".safetensors" or (path.is_dir() and path.suffix != ".zarr"):
-        if data is None:
-            _draw_learning(path, target)
-        else:
-            from ..data import load
-
-            write_comparison(_models(path), load(data), path.name, target)
-    else:
+    if target.suffix == PAGE:
+        _write_results(path, target)
+    elif path.suffix != ".safetensors" and (path.is_file() or path.suffix == ".zarr"):
         _draw_data(path, target)
+    elif data is None:
+        _draw_learning(path, target, using)
+    else:
+        test = read_data(data)
+        write_comparison(_models(path, using), test, path.name, target)
     result({"out": str(target)}, f"{target}", as_json=json)
 
 
-def _write_results(results: Path, out: Path, *, overwrite: bool) -> None:
+def _write_results(results: Path, out: Path) -> None:
     """The page about what `leadax reproduce` measured."""
     from .._atomic import replacing
-    from ..experiments.page import results_page
+    from ..experiments.results.page import results_page
     from ..experiments.targets import TARGETS
 
     page = results_page(TARGETS, results, out)
-    with replacing(out, overwrite=overwrite) as temporary:
+    with replacing(out, overwrite=True) as temporary:
         temporary.write_text(page, encoding="utf-8")
 
 
-def write_comparison(models: "dict[str, Model]", test: "Trajectories", title: str, out: Path) -> None:
-    """Draw several models on the same test data: the page, or its first picture."""
-    from ..evaluation import evaluate
+def write_comparison(
+    models: "dict[str, Model]",
+    test: "Trajectories",
+    title: str,
+    out: Path,
+    evaluations: "dict[str, Evaluation] | None" = None,
+) -> None:
+    """Draw several models on the same test data: the page, or its first picture.
+
+    - `evaluations`: of the models on the test data, where they are known already.
+    """
+    from ..evaluate import evaluate
     from ..report import model_figures, model_page
 
-    evaluations = {name: evaluate(model, test) for name, model in models.items()}
+    if evaluations is None:
+        evaluations = {name: evaluate(model, test) for name, model in models.items()}
     if out.suffix == ".html":
         _write(model_page(models, evaluations, test, title), out)
     else:
         _write(next(iter(model_figures(models, test, evaluations).values())), out)
 
 
-def _draw_learning(path: Path, out: Path) -> None:
+def _draw_learning(path: Path, out: Path, using: str | None) -> None:
     from ..report import Page
     from ..report.curves import learning_curves
     from ..report.tables import learning_table
 
-    models = _models(path)
+    models = _models(path, using)
     curves = learning_curves(models)
     if out.suffix != ".html":
         if curves is None:
-            raise InputError(f"{path} has no record of how it learnt: say with `--data` which data to draw it on")
+            raise InputError(f"{path} has no record of its training: say with `--data` which data to draw it on")
         return _write(curves, out)
     page = Page(path.name)
-    page.text("How training went; give --data for forecasts, errors in each environment, and f and g_e.")
+    page.text("How training went. Give --data to see forecasts, errors in each environment, and f and g_e.")
     page.table(*learning_table(models))
     if curves is not None:
-        page.figure(curves, "Training loss, and test error where there was a test set; bands are the range over seeds")
+        page.figure(curves, "Training loss, and test error if there were test data; bands show the range over seeds")
     return _write(page, out)
 
 
 def _draw_data(path: Path, out: Path) -> None:
-    from ..data import load
-
-    data = load(path)  # before the slow imports: most mistakes show here
+    data = read_data(path)  # before the slow imports: most mistakes show here
 
     from ..report import data_figures, data_page
 
     _write(data_page(data, path.name) if out.suffix == ".html" else next(iter(data_figures(data).values())), out)
 
 
-def _models(path: Path) -> "dict[str, Model]":
+def _models(path: Path, using: str | None) -> "dict[str, Model]":
     """The model of a run or in a file, or those of all finished runs in a folder."""
     if path.is_file():
-        return {path.stem: open_model(path)}
+        return {path.stem: open_model(path, using)}
     if (path / "config.json").exists() or (path / "model.safetensors").exists():
-        return {path.name: open_model(path)}
+        return {path.name: open_model(path, using)}
     found = sorted(file.parent for file in path.glob("*/model.safetensors"))
     if not found:
         results = " (for a folder of results: `--out FILE.md`)" if any(path.glob("*.csv")) else ""
         raise InputError(f"{path} holds no finished run: expected one, or a folder of them{results}")
-    return {run.name: open_model(run) for run in found}
+    return {run.name: open_model(run, using) for run in found}
 
 
 def _write(drawn: "Page | Figure", out: Path) -> None:

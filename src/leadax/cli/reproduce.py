@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from ..errors import InputError, lookup
-from .console import Json, check_seed, message, progress_bar, result
+from .checks import check_count, check_seed
+from .console import Json, message, progress_bar, result
 from .executors import workers_for
 from .runtime import prepare
 
@@ -86,12 +87,11 @@ def reproduce(
     check_seed(seed)
     counts = {"--seeds": seeds, "--steps": steps, "--model-steps": model_steps}
     for name, count in counts.items():
-        if count is not None and count < 1:
-            raise InputError(f"`{name}` must be at least 1, got {count}")
+        check_count(name, count)
     for name, given in (counts | {"--workers": workers, "--scheduler": scheduler}).items():
         if from_ is not None and given is not None:
             raise InputError(f"`{name}` is about training, and with `--from` nothing is trained: leave one of them out")
-    from ..experiments.rows import read_rows
+    from ..experiments.results.rows import read_rows
     from ..experiments.study import Options
     from ..experiments.targets import TARGETS
 
@@ -117,7 +117,7 @@ def reproduce(
     outcome = None if from_ else _carry_out(chosen, options, runs / target, place, workers, scheduler)
     if outcome is None or outcome.rows:
         path = place / f"{target}.csv"
-        asked = lambda row: options.concern(row) and protocol in (None, row["protocol"])
+        asked = lambda row: options.include(row) and protocol in (None, row["protocol"])
         if not (rows := [row for row in read_rows(path, chosen.needed) if asked(row)]):
             raise InputError(f"{path} has no results of what was asked for: leave out `--from` to get some")
         result([dict.fromkeys(CONTRACT) | line for line in chosen.table(rows)], chosen.sheet(rows).text(), as_json=json)
@@ -130,9 +130,10 @@ def _carry_out(
     target: "Target", options: "Options", folder: Path, place: Path, workers: int | None, scheduler: str | None
 ) -> "Outcome":
     """Do the runs, and put what they measured into the folder of results."""
-    from ..experiments.configs import FILE, keep_configs
-    from ..experiments.rows import check_replaceable, merged, write_rows
-    from ..experiments.study import carry_out, unfinished, waiting_lock
+    from .._locks import waiting
+    from ..experiments.results.configs import FILE, keep_configs
+    from ..experiments.results.rows import check_replaceable, merged, write_rows
+    from ..experiments.study import carry_out, unfinished
 
     path = place / f"{target.name}.csv"
     check_replaceable(path, partial(options.effort, target.share_of_steps))
@@ -143,7 +144,7 @@ def _carry_out(
     if outcome.rows:
         place.mkdir(parents=True, exist_ok=True)
         rows = [{**row, "data_seed": options.seed} for row in outcome.rows]
-        with waiting_lock(place / ".lock"):  # of another system, say, that ends at the same time
+        with waiting(place / ".lock"):  # of another system, say, that ends at the same time
             write_rows(merged(rows, path), path)
             target.keep(runs, folder, place)
             keep_configs([folder / run.name for run in runs if run.name not in outcome.failures], place / FILE)
@@ -153,7 +154,7 @@ def _carry_out(
 def draw(target: "Target", place: Path, out: Path) -> None:
     """Draw the pictures of a target from what a folder of results holds."""
     from .._atomic import replacing
-    from ..experiments.rows import read_rows
+    from ..experiments.results.rows import read_rows
     from ..report.style import save_figure
 
     for name, figure in target.figures(read_rows(place / f"{target.name}.csv", target.needed), place).items():

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ..defaults import Defaults
     from ..methods import Method
 
+WEIGHTS = ("penalty_weight", "kappa")
+OF_THE_PENALTY = ("penalty", *WEIGHTS)
 PLAIN = (bool, int, float, str, types.NoneType)
 # These are objects: what is typed is their name.
 OBJECTS: Mapping[str, Callable[[str], Any]] = {"net": find_net, "penalty": find_penalty}
@@ -56,6 +58,8 @@ class Plan:
     def _takes(self, name: str, value: Any, skip: bool) -> bool:
         if name in self.fixed:
             problem = f"`{self.name}` has settled on `{name}` = {self.fixed[name]:g}"
+        elif name in OF_THE_PENALTY and any(self.fixed.get(weight) == 0 for weight in WEIGHTS):
+            problem = f"`{self.name}` has no penalty, and `{name}` means nothing for it"
         elif name not in self.fields:
             problem = f"`{self.name}` has no setting `{name}`; it has {', '.join(self.fields) or 'none'}"
         elif name == "penalty" and not self._fits(name, self._value(name, value)):
@@ -84,8 +88,8 @@ def with_lipschitz_weight(
         return method
     penalty = getattr(method, "penalty", "none")
     penalty = defaults.penalty if penalty is None else penalty
-    if getattr(method, "penalty_weight", None) == 0:
-        problem = f"`{name}` has no penalty: its weight is 0"
+    if any(getattr(method, weight, None) == 0 for weight in WEIGHTS):
+        problem = f"the penalty of `{name}` has the weight 0"
     elif not dataclasses.is_dataclass(penalty):
         problem = f"`{name}` has no penalty"
     elif "alpha" not in {field.name for field in dataclasses.fields(penalty)}:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import tyro
 
 from .checks import check_count, check_seed
-from .console import Json, Overwrite, message, progress_bar, result
+from .console import Count, Json, Overwrite, message, optional, progress_bar, result
 from .names import SYSTEMS, Protocol, check_name
 from .own import find_system
 
@@ -32,10 +32,10 @@ def simulate(
     out: Out,
     /,
     *,
-    protocol: Protocol | None = None,
+    protocol: Annotated[Protocol | None, optional("{paper,clean}")] = None,
     split: Literal["train", "test", "novel", "novel-test"] = "train",
-    trajectories: int | None = None,
-    environments: int | None = None,
+    trajectories: Count = None,
+    environments: Count = None,
     seed: int = 0,
     overwrite: Overwrite = False,
     json: Json = False,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import tyro
 
 from .checks import check_run
-from .console import Json, message, result, shown, training_bar
+from .console import File, Json, message, result, shown, training_bar
 from .names import METHODS, check_name
 from .options import DataFile, MethodName, RunFolderOption, Training, read_data
 from .runtime import prepare, stoppable
@@ -24,7 +24,7 @@ def train(
     *,
     out: RunFolderOption,
     method: MethodName = "leads",
-    test: Path | None = None,
+    test: File = None,
     training: tyro.conf.OmitArgPrefixes[Training] = Training(),
     json: Json = False,
 ) -> None:

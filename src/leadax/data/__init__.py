@@ -2,4 +2,5 @@
 
 from .files import load as load
 from .files import save as save
+from .holdouts import hold_out as hold_out
 from .trajectories import Trajectories as Trajectories

@@ -171,6 +171,15 @@ class Trajectories:
         kept = [_canonical.trajectory_positions(trajectories, self.counts[e], self.environments[e]) for e in chosen]
         return self._take(list(chosen), kept)
 
+    def choose(self, trajectories: Sequence[Sequence[int]]) -> "Trajectories":
+        """Keep these trajectories of each environment, given by position.
+
+        >>> import numpy as np
+        >>> Trajectories.from_arrays(range(3), np.zeros((2, 5, 3, 1))).choose([[0, 4], [1]])
+        Trajectories(2 environments, 1-2 trajectories each, 3 times, channels x0)
+        """
+        return self._take(range(len(self.environments)), trajectories)
+
     def split(self, fractions: Sequence[float], *, key: Any) -> tuple["Trajectories", ...]:
         """Split the trajectories of each environment at random, for example into training, validation and test data.
 

@@ -76,6 +76,40 @@ class Units:
         return tangents * _like(self.scale, tangents) / self.time
 
 
+@dataclass(frozen=True)
+class Box:
+    """The region of the data in standard units, with a margin: learnt fields know nothing beyond it.
+
+    - `low`, `high`: one number per channel.
+    """
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    def __post_init__(self):
+        if len(self.low) != len(self.high) or not all(a < b for a, b in zip(self.low, self.high, strict=True)):
+            raise InputError("a box needs a lowest and a larger highest value for each channel")
+
+    @classmethod
+    def around(cls, data: Trajectories, units: Units, margin: float = 1.0) -> "Box":
+        """From the lowest value of each channel to the highest, and `margin` times that range more on both sides.
+
+        >>> t = np.linspace(0, 2, 5)
+        >>> Box.around(Trajectories.from_arrays(t, t[None, None, :, None]), Units.ones(1))
+        Box(low=(-2.0,), high=(4.0,))
+        """
+        axes = tuple(range(data.states.ndim - 1))
+        with np.errstate(invalid="ignore"):
+            low, high = (bound(data.states, axis=axes) for bound in (np.nanmin, np.nanmax))
+        low, high = units.standard(low), units.standard(high)
+        width = np.where(high > low, high - low, 1.0)
+        return cls(tuple((low - margin * width).tolist()), tuple((high + margin * width).tolist()))
+
+    def union(self, other: "Box") -> "Box":
+        """The smallest box around both."""
+        return Box(tuple(map(min, self.low, other.low)), tuple(map(max, self.high, other.high)))
+
+
 def _like(numbers: tuple[float, ...], array: Any) -> Any:
     """The numbers as an array of the kind, type and shape of another."""
     if isinstance(array, np.ndarray):
@@ -106,3 +140,4 @@ def _unit_of_time(times: np.ndarray, deviations: np.ndarray, seen: np.ndarray) -
 
 # So that files can name it.
 Registry("units", Units, {"units": Units})
+Registry("box", Box, {"box": Box})

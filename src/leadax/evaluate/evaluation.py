@@ -207,6 +207,6 @@ def evaluate(model: Model, data: Trajectories, *, protocol: str | None = None) -
     chosen = protocol or model.protocol
     lookup("protocol", chosen, dict.fromkeys(get_args(Protocol)))
     levels = model.for_data(data)
-    batch = prepare(data, model.units, model.method, longest=model.longest_step, dtype=model.dtype)
+    batch = prepare(data, model.units, model.method, longest=model.longest_step, box=model.box, dtype=model.dtype)
     sums = error_sums(side_by_side([model.method], model.members, model.dtype), levels, batch)
     return summarise(sums, batch, model.units, data, chosen)

@@ -66,6 +66,8 @@ class Recurrence(Dynamics):
             memory = jax.tree.map(lambda kept, new: jnp.where(restarts, new, kept), memory, empty)
             change, memory = self.cell(x, memory)
             forecast = x + size * change
+            if steps.bounds is not None:
+                forecast = jnp.clip(forecast, *(jnp.broadcast_to(side, x.shape) for side in steps.bounds))
             return (forecast, memory), forecast
 
         _, forecasts = jax.lax.scan(step, (start, empty), (where, states, steps.sizes))

@@ -7,27 +7,43 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import DTypeLike
 
 from ..data import Trajectories
 from ..data.batch import Batch, to_batch
-from ..data.units import Units
+from ..data.units import Box, Units
 from ..errors import InputError
-from ..rollout import steps_between
+from ..rollout import Steps, steps_between
 from .base import Method
 
 
 def prepare(
-    data: Trajectories, units: Units, method: Method, *, longest: float | None = None, dtype: DTypeLike = jnp.float32
+    data: Trajectories,
+    units: Units,
+    method: Method,
+    *,
+    longest: float | None = None,
+    box: Box | None = None,
+    dtype: DTypeLike = jnp.float32,
 ) -> Batch:
     """The arrays of a data set with the steps that a method's solver takes along each trajectory.
 
     **Arguments**
 
-    - `longest`: the longest step allowed, in standard time; by default one step per observed interval is enough.
+    - `longest`: the longest step allowed, in standard time; by default one step per observed interval is enough;
+    - `box`: where the field is known; None for everywhere.
     """
-    steps = partial(steps_between, longest=longest, substeps=substeps_of(method), dtype=dtype)
-    return to_batch(data, units, dtype, steps)
+    return to_batch(data, units, dtype, partial(steps_for, method, longest=longest, box=box, dtype=dtype))
+
+
+def steps_for(method: Method, times: np.ndarray, *, longest: float | None, box: Box | None, dtype: DTypeLike) -> Steps:
+    """The steps of a method's solver between times `(…, time)`; the other arguments are those of `prepare`."""
+    steps = steps_between(times, longest=longest, substeps=substeps_of(method), dtype=dtype)
+    if box is None:
+        return steps
+    bounds = jnp.asarray([box.low, box.high], dtype)
+    return steps._replace(bounds=jnp.broadcast_to(bounds, (*times.shape[:-1], *bounds.shape)))
 
 
 def substeps_of(method: Method) -> int:

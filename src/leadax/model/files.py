@@ -8,7 +8,7 @@ import jax
 
 from .._atomic import replacing
 from ..arrays import cast, fill, read_arrays, write_tree
-from ..data.units import Units
+from ..data.units import Box, Units
 from ..describe import describe, restore
 from ..errors import InputError
 from ..methods import Levels, Method, Sizes
@@ -27,6 +27,7 @@ class Contents(NamedTuple):
     channels: tuple[str, ...]
     state_shape: tuple[int, ...]
     longest_step: float
+    box: Box | None
     training: Training | None
 
 
@@ -43,6 +44,7 @@ def write_model(path: str | Path, contents: Contents, *, overwrite: bool) -> Non
         "channels": contents.channels,
         "state_shape": contents.state_shape,
         "longest_step": contents.longest_step,
+        "box": describe(contents.box),
         "dtype": str(leaf.dtype),
         "training": contents.training.to_json() if contents.training else None,
     }
@@ -78,6 +80,7 @@ def read_model(path: str | Path, using: Iterable[Any] = (), method: Method | Non
         channels=texts(about, "channels", what),
         state_shape=shape,
         longest_step=longest,
+        box=_box(about, what),
         training=None if record is None else Training.from_json(record, what),
     )
 
@@ -98,6 +101,13 @@ def _shape(about: dict[str, Any], what: str) -> tuple[int, ...]:
     if not shape or not all(isinstance(size, int) and 0 < size < 2**31 for size in shape):
         raise InputError(f"`state_shape` of {what} must be a list of positive numbers, got {shape}")
     return tuple(shape)
+
+
+def _box(about: dict[str, Any], what: str) -> Box | None:
+    box = restore(entry(about, "box", (dict, type(None)), what))
+    if box is not None and not isinstance(box, Box):
+        raise InputError(f"`box` of {what} does not describe a region: it was changed by hand")
+    return box
 
 
 def _check_format(found: int, what: str) -> None:

@@ -12,12 +12,12 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, PyTree
 
 from ..data import Trajectories
-from ..data.units import Units
+from ..data.units import Box, Units
 from ..errors import InputError
 from ..methods import Levels, Method
-from ..methods.prepare import numbers_as_arrays, substeps_of
+from ..methods.prepare import numbers_as_arrays, steps_for
 from ..records import Training
-from ..rollout import Solution, Steps, raise_if_failed, solve, steps_between
+from ..rollout import Solution, Steps, kept_within, raise_if_failed, solve
 from .fields import LearntField
 from .files import Contents, read_model, write_model
 from .forecast import Forecast
@@ -35,6 +35,7 @@ class Model(eqx.Module):
     - `levels`: the parameters, in standard units; `method`: how they predict; `units`: the standard units;
     - `environments`, `channels`, `state_shape`: what it was trained on;
     - `longest_step`: the longest step that it was trained to take, in standard time;
+    - `box`: the region that forecasts are kept in, so that they cannot run away; None for everywhere;
     - `training`: how it was trained; None for a model that was put together by hand.
     """
 
@@ -45,6 +46,7 @@ class Model(eqx.Module):
     channels: tuple[str, ...] = eqx.field(static=True)
     state_shape: tuple[int, ...] = eqx.field(static=True)
     longest_step: float = eqx.field(static=True)
+    box: Box | None = eqx.field(static=True, default=None)
     training: Training | None = eqx.field(static=True, default=None)
 
     @property
@@ -134,14 +136,15 @@ class Model(eqx.Module):
 
     def _as_trained(self, states: Array, clock: np.ndarray, e: int) -> Array:
         # An interval longer than any step of training is divided: the learnt field knows no longer step.
-        steps = steps_between(clock, longest=self.longest_step, substeps=substeps_of(self.method), dtype=self.dtype)
+        steps = steps_for(self.method, clock, longest=self.longest_step, box=self.box, dtype=self.dtype)
         return _forecast(numbers_as_arrays(self.method, self.dtype), self.levels, jnp.asarray(e), states, steps)
 
     def _adaptive(self, states: Array, clock: np.ndarray, e: int, solver: str, times: np.ndarray) -> Array:
         if self.method.split(*_one_environment(self.levels)) is None:
             raise InputError(f"{type(self.method).__name__} has no vector field to give to an adaptive solver")
         method = numbers_as_arrays(self.method, self.dtype)
-        solution = _solve(method, self.levels, jnp.asarray(e), states, jnp.asarray(clock, self.dtype), solver)
+        bounds = None if self.box is None else jnp.asarray([self.box.low, self.box.high], self.dtype)
+        solution = _solve(method, self.levels, jnp.asarray(e), states, jnp.asarray(clock, self.dtype), bounds, solver)
         if not isinstance(states, Tracer):
             raw_time = solution._replace(
                 stopped=solution.stopped * self.units.time, until=solution.until * self.units.time
@@ -184,13 +187,15 @@ def _forecast(method: Method, levels: Levels, e: Array, states: Array, steps: St
 
 
 @eqx.filter_jit
-def _solve(method: Method, levels: Levels, e: Array, states: Array, clock: Array, solver: str) -> Solution:
+def _solve(
+    method: Method, levels: Levels, e: Array, states: Array, clock: Array, bounds: Array | None, solver: str
+) -> Solution:
     """The same by an adaptive solver."""
 
     def one(levels: Levels) -> Solution:
         fields = method.split(levels.shared, jax.tree.map(lambda a: a[e], levels.specific))
         assert fields is not None
-        field = lambda t, x, u: fields[0](t, x, u) + fields[1](t, x, u)
+        field = kept_within(lambda t, x, u: fields[0](t, x, u) + fields[1](t, x, u), bounds)
         return jax.vmap(lambda start: solve(field, start, clock, solver=solver))(states)
 
     return jax.vmap(one)(levels)

@@ -1,12 +1,13 @@
-"""Pictures of data: trajectories over time, phase portraits, snapshots of fields; one row per environment."""
+"""Pictures of data, with one row per environment: trajectories over time, phase portraits, snapshots of fields."""
 
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..data import Trajectories
+from ..errors import InputError
 from .page import Page
-from .style import COLOURS, field_scale, new_figure, styled
+from .style import COLOURS, LARGEST, drawable, field_scale, label, new_figure, short, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,95 +15,108 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 12
 MAX_LINES = 8
+MAX_CHANNELS = 8
+MAX_MARKERS = 200
 SNAPSHOTS = 6
 
 
 def data_page(data: Trajectories, title: str) -> Page:
-    """A page about a data set: what is in it, the environments' parameters, pictures."""
-    shown = min(len(data.environments), MAX_ROWS)
+    """A page about a data set: what is in it, the parameters of the environments, and pictures."""
     page = Page(title)
-    page.table(["", ""], [[key, value] for key, value in _facts(data).items()])
+    page.table(["", ""], [[short(key), value] for key, value in _facts(data).items()])
     if data.parameters:
         page.heading("Environments")
-        columns = [data.environments, *([f"{v:g}" for v in values] for values in data.parameters.values())]
-        page.table(["environment", *data.parameters], [list(row) for row in zip(*columns, strict=True)])
+        columns = [map(short, data.environments), *([f"{v:g}" for v in values] for values in data.parameters.values())]
+        page.table(["environment", *map(short, data.parameters)], [list(row) for row in zip(*columns, strict=True)])
     page.heading("Trajectories")
-    if shown < len(data.environments):
-        page.text(f"The first {shown} of {len(data.environments)} environments.")
-    for caption, figure in data_figures(data).items():
-        page.figure(figure, caption)
+    for what, count, most in (
+        ("environments", len(data.environments), MAX_ROWS),
+        ("channels", len(data.channels), MAX_CHANNELS),
+    ):
+        if count > most:
+            page.text(f"The first {most} of {count:,} {what}.")
+    if max(np.nanmax(np.abs(data.states)), np.nanmax(np.abs(data.times))) > LARGEST:
+        page.text(f"Numbers beyond ±{LARGEST:g} are drawn at that limit.")
+    try:
+        for caption, figure in data_figures(data).items():
+            page.figure(figure, caption)
+    except InputError as error:
+        page.text(f"No pictures: {error}.")
     return page
 
 
 def data_figures(data: Trajectories) -> "dict[str, Figure]":
-    """The pictures of a data set by caption: fields as snapshots, everything else as lines."""
-    data = data.select(slice(MAX_ROWS))
+    """The pictures of a data set by caption: snapshots of fields, lines for everything else."""
+    if len(data.space) > 2:
+        raise InputError(f"fields on a grid of {len(data.space)} dimensions cannot be drawn: select a plane of them")
+    first = "the first trajectory of each environment"
+    shown = enumerate(data.channels[:MAX_CHANNELS])
     with styled():
         if len(data.space) == 2:
-            return {
-                f"Channel {name}: the first trajectory of each environment at {SNAPSHOTS} times at most": _snapshots(
-                    data, c
-                )
-                for c, name in enumerate(data.channels)
-            }
+            data, at = data.select(slice(MAX_ROWS), 0), f"at up to {SNAPSHOTS} times"
+            return {f"Channel {short(name)}: {first} {at}": _snapshots(data, c) for c, name in shown}
         if len(data.space) == 1:
-            return {
-                f"Channel {name}: the first trajectory of each environment over space and time": _space_time(data, c)
-                for c, name in enumerate(data.channels)
-            }
-        return {"Each environment over time, and in the plane of its first two channels": _lines(data)}
+            data = data.select(slice(MAX_ROWS), 0)
+            return {f"Channel {short(name)}: {first} over space and time": _space_time(data, c) for c, name in shown}
+        plane = " and in the plane of its first two channels" if len(data.channels) > 1 else ""
+        return {f"Each environment over time{plane}": _lines(data.select(slice(MAX_ROWS), slice(MAX_LINES)))}
 
 
 def _lines(data: Trajectories) -> "Figure":
     rows, plane = len(data.environments), len(data.channels) > 1
     figure = new_figure(7.2, 1.0 + 1.35 * rows)
-    axes = figure.subplots(
-        rows, 2 if plane else 1, squeeze=False, sharex="col", width_ratios=[2.6, 1] if plane else None
-    )
+    columns = {"ncols": 2, "width_ratios": [2.6, 1]} if plane else {"ncols": 1}
+    axes = figure.subplots(rows, squeeze=False, sharex="col", **columns)
     for e, row in enumerate(axes):
         _over_time(row[0], data, e)
         if plane:
             _phase_portrait(row[1], data, e)
     axes[-1, 0].set_xlabel("time")
     if plane:
-        axes[-1, 1].set_xlabel(data.channels[0])
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper right", ncols=min(8, len(data.channels)))
+        axes[-1, 1].set_xlabel(label(data.channels[0], 30))
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    # As many columns as the width has room for.
+    fitting = int(90 / (6 + max(map(len, labels), default=0)))
+    figure.legend(handles, labels, loc="outside upper right", ncols=max(1, min(len(labels), fitting)))
     return figure
 
 
 def _over_time(axis: "Axes", data: Trajectories, e: int) -> None:
-    for i in range(min(data.counts[e], MAX_LINES)):
-        for c, channel in enumerate(data.channels):
-            seen = data.observed[e, i, :, c]
-            style = {"color": COLOURS[c % len(COLOURS)], "alpha": 1.0 if i == 0 else 0.35}
-            axis.plot(data.times[e, i, seen], data.states[e, i, seen, c], marker=".", ms=3, **style)
-            if i == 0:
-                axis.lines[-1].set_label(channel)
-    axis.set_title(data.environments[e], loc="left")
+    times, states = drawable(data.times[e]), drawable(data.states[e])
+    for i in range(data.counts[e]):
+        for c, channel in enumerate(data.channels[:MAX_CHANNELS]):
+            seen = np.isfinite(states[i, :, c])
+            marker = "." if seen.sum() <= MAX_MARKERS else ""
+            style = {"color": COLOURS[c], "alpha": 1.0 if i == 0 else 0.35, "marker": marker, "ms": 3}
+            name = label(channel, 30) if i == 0 else None
+            axis.plot(times[i, seen], states[i, seen, c], label=name, **style)
+    axis.set_title(label(data.environments[e], 80), loc="left")
 
 
 def _phase_portrait(axis: "Axes", data: Trajectories, e: int) -> None:
-    for i in range(min(data.counts[e], MAX_LINES)):
-        both = data.observed[e, i, :, :2].all(axis=-1)
-        x, y = data.states[e, i, both, :2].T
-        line = axis.plot(x, y, color="#444444", alpha=1.0 if i == 0 else 0.35)[0]
-        axis.plot(x[:1], y[:1], "o", ms=4, color=line.get_color(), alpha=line.get_alpha())
-    axis.set_ylabel(data.channels[1])
+    for states in drawable(data.states[e, : data.counts[e], :, :2]):
+        alpha = 0.35 if axis.lines else 1.0
+        x, y = states[np.isfinite(states).all(axis=-1)].T
+        axis.plot(x, y, color="#444444", alpha=alpha)
+        axis.plot(x[:1], y[:1], "o", ms=4, color="#444444", alpha=alpha)
+    axis.set_ylabel(label(data.channels[1], 16))
 
 
 def _snapshots(data: Trajectories, channel: int) -> "Figure":
     rows = len(data.environments)
-    columns = _snapshot_count(int(data.lengths[:, 0].min()))
+    columns = _snapshot_count(int(data.lengths.min()))
     figure = new_figure(1.25 * columns + 0.9, 1.35 * rows + 0.4)
     axes = figure.subplots(rows, columns, squeeze=False)
-    scale = field_scale(data.states[:, 0, ..., channel])
+    states, times = drawable(data.states[:, 0, ..., channel]), drawable(data.times[:, 0])
+    scale, same = field_scale(states), np.all(times == times[0])
     for e, row in enumerate(axes):
         for axis, k in zip(row, np.linspace(0, data.lengths[e, 0] - 1, columns).round().astype(int), strict=True):
-            axis.imshow(data.states[e, 0, k, ..., channel], origin="lower", **scale)
+            axis.imshow(states[e, k], origin="lower", **scale)
             axis.set(xticks=[], yticks=[])
-            axis.set_title(f"t = {data.times[e, 0, k]:g}" if e == 0 or len(set(data.lengths[:, 0])) > 1 else "")
-        row[0].set_ylabel(data.environments[e])
-    figure.colorbar(axes[0, 0].images[0], ax=axes, label=data.channels[channel], shrink=min(1.0, 1.6 / rows))
+            axis.set_title(f"t = {times[e, k]:.4g}" if e == 0 or not same else "")
+        row[0].set_ylabel(label(data.environments[e], 18))
+    bar = label(data.channels[channel], 30)
+    figure.colorbar(axes[0, 0].images[0], ax=axes, label=bar, shrink=min(1.0, 1.6 / rows))
     return figure
 
 
@@ -116,16 +130,15 @@ def _space_time(data: Trajectories, channel: int) -> "Figure":
     rows = len(data.environments)
     figure = new_figure(7.2, 1.2 * rows + 0.6)
     axes = figure.subplots(rows, 1, squeeze=False, sharex=True)[:, 0]
-    scale = field_scale(data.states[:, 0, ..., channel])
+    states, times = drawable(data.states[:, 0, ..., channel]), drawable(data.times[:, 0])
+    scale = field_scale(states)
     for e, axis in enumerate(axes):
         length = data.lengths[e, 0]
-        axis.pcolormesh(
-            data.times[e, 0, :length], np.arange(data.space[0]), data.states[e, 0, :length, :, channel].T, **scale
-        )
+        space_time(axis, times[e, :length], states[e, :length].T, scale)
         axis.set_ylabel("x")
-        axis.set_title(data.environments[e], loc="left")
+        axis.set_title(label(data.environments[e], 80), loc="left")
     axes[-1].set_xlabel("time")
-    figure.colorbar(axes[0].collections[0], ax=axes, label=data.channels[channel])
+    figure.colorbar(axes[0].collections[0], ax=axes, label=label(data.channels[channel], 30))
     return figure
 
 
@@ -138,7 +151,7 @@ def _facts(data: Trajectories) -> dict[str, str]:
         "trajectories per environment": span(data.counts),
         "points per trajectory": span(lengths),
         "time": f"{np.nanmin(data.times):g} to {np.nanmax(data.times):g}",
-        "channels": ", ".join(data.channels),
+        "channels": ", ".join(map(short, data.channels)),
         "grid": " × ".join(map(str, data.space)) or "none",
         "values": f"{np.nanmin(data.states):.4g} to {np.nanmax(data.states):.4g}",
         "missing": f"{missing:.1%}",

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..data import Trajectories
-from ..errors import InputError
+from .style import drawable
 
 if TYPE_CHECKING:
     from ..model import Model
 
 
 class Forecasts(NamedTuple):
-    """One trajectory from its first complete point on.
+    """A trajectory from its first complete point, and its forecasts.
 
     - `environment`: where it was observed;
-    - `times`: `(time,)`, its own; `truth`: `(time, *space, channel)`, NaN where nothing was observed;
-    - `predicted`: by name of the method, like `truth`; NaN where the forecast is not finite.
+    - `times`: `(time,)`; `truth`: `(time, *space, channel)`, NaN where nothing was observed;
+    - `predicted`: the forecast of each method, shaped like `truth`; NaN where it is not finite.
     """
 
     environment: str
@@ -27,28 +27,20 @@ class Forecasts(NamedTuple):
 
 
 def forecast_first(models: "Mapping[str, Model]", test: Trajectories, most: int) -> list[Forecasts]:
-    """The forecasts of the first trajectory of each environment, of so many environments at most."""
-    return [_forecast(models, test, e) for e in range(min(len(test.environments), most))]
+    """Forecasts of the first trajectory of each environment, for so many environments at most."""
+    from .predicted import predict_first
+
+    shown = test.select(slice(most), 0)
+    predicted = {name: drawable(predict_first(model, shown)) for name, model in models.items()}
+    times, truth, starts = drawable(shown.times[:, 0]), drawable(shown.states[:, 0]), first_complete(shown)[:, 0]
+    found = []
+    for e, name in enumerate(shown.environments):
+        start, end = int(starts[e]), int(shown.lengths[e, 0])
+        of_models = {method: states[e, : end - start] for method, states in predicted.items()}
+        found.append(Forecasts(name, times[e, start:end], truth[e, start:end], of_models))
+    return found
 
 
-def _forecast(models: "Mapping[str, Model]", test: Trajectories, e: int) -> Forecasts:
-    name, length = test.environments[e], int(test.lengths[e, 0])
-    complete = np.asarray(test.observed[e, 0, :length].reshape(length, -1).all(axis=1))
-    if not complete[:-1].any():
-        raise InputError(
-            f"the first trajectory of environment `{name}` never has all channels observed at one time with a point "
-            "after it: a forecast needs such a state to start from, leave it out"
-        )
-    kept = slice(int(np.argmax(complete)), length)
-    times, truth = test.times[e, 0, kept], test.states[e, 0, kept]
-    predict = lambda model: finite(model.predict(truth[0], times, environment=name))
-    return Forecasts(name, times, truth, {method: predict(model) for method, model in models.items()})
-
-
-def finite(values: np.ndarray) -> np.ndarray:
-    """The values, with NaN for infinity, which Matplotlib would draw as a line to nowhere.
-
-    >>> finite(np.array([1.0, np.inf])).tolist()
-    [1.0, nan]
-    """
-    return np.where(np.isfinite(values), values, np.nan)
+def first_complete(data: Trajectories) -> np.ndarray:
+    """The first point of each trajectory at which everything is observed, `(env, traj)`: forecasts start there."""
+    return np.argmax(data.observed.all(axis=tuple(range(3, data.states.ndim))), axis=2)

@@ -10,105 +10,111 @@ from ..errors import InputError
 from .curves import error_over_time, learning_curves
 from .decomposition import vector_fields
 from .fields import field_comparison
-from .forecasts import Forecasts, forecast_first
+from .forecasts import forecast_first
 from .page import Page
 from .portraits import portraits
+from .style import short
 from .tables import environment_table, method_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..evaluation import Evaluation
+    from ..evaluate import Evaluation
     from ..model import Model
 
 MAX_ENVIRONMENTS = 12
+MAX_CHANNELS = 8
 
 
 def model_page(
     models: "Mapping[str, Model]", evaluations: "Mapping[str, Evaluation]", test: Trajectories, title: str
 ) -> Page:
-    """A page about fitted models of the same environments: tables of their errors, then the pictures.
+    """A page about models of the same environments: tables of their errors, then pictures.
 
     **Arguments**
 
-    - `models`: by the name that a reader sees;
-    - `evaluations`: of each model on `test`, by the same names.
+    - `models`: by the name to show; `evaluations`: of each model on `test`, by the same names.
     """
-    evaluations = _in_order(models, evaluations)
+    figures = model_figures(models, test, evaluations)
+    evaluations = {name: evaluations[name] for name in models}
     page = Page(title)
     page.heading("Errors")
-    page.text("Mean squared error of forecasts from the first state of each test trajectory. The smallest is bold.")
+    page.text(
+        "Mean squared error of forecasts from the first state of each test trajectory; the smallest is bold. "
+        "R² is the share of the variance that is explained. Diverged: trajectories whose forecast left all bounds."
+    )
     page.table(*method_table(models, evaluations))
     page.heading("Errors in each environment")
     page.table(*environment_table(evaluations))
     page.heading("Pictures")
-    if len(test.environments) > MAX_ENVIRONMENTS:
-        page.text(f"Where environments are shown one by one, these are the first of {len(test.environments)}.")
-    for caption, figure in model_figures(models, test, evaluations).items():
+    for what, count, most in (
+        ("environments", len(test.environments), MAX_ENVIRONMENTS),
+        ("channels", len(test.channels), MAX_CHANNELS),
+    ):
+        if count > most:
+            page.text(f"Where {what} are shown one by one, these are the first of {count:,}.")
+    for caption, figure in figures.items():
         page.figure(figure, caption)
     return page
 
 
 def model_figures(
-    models: "Mapping[str, Model]", test: Trajectories, evaluations: "Mapping[str, Evaluation] | None" = None
+    models: "Mapping[str, Model]", test: Trajectories, evaluations: "Mapping[str, Evaluation]"
 ) -> "dict[str, Figure]":
-    """The pictures of fitted models by caption: how they learnt, how they forecast, and which f and g_e they found.
+    """The pictures of models by caption: how they learnt, how they forecast, and which f and g_e they found.
 
     **Arguments**
 
-    - `models`: by the name that a reader sees;
-    - `evaluations`: of each model on `test`, by the same names; made here if not given.
+    - `models`: by the name to show; `evaluations`: of each model on `test`, by the same names.
     """
-    if evaluations is None:
-        from ..evaluation import evaluate
-
-        evaluations = {name: evaluate(model, test) for name, model in models.items()}
+    _check_names(models, evaluations)
     figures: dict[str, Figure] = {}
     if (curves := learning_curves(models)) is not None:
         figures[
-            "Test error and training loss (with its penalty, of forecasts that may restart from the data): the mean "
+            "Errors and training loss (with its penalty, and of forecasts that may restart from the data): the mean "
             "over seeds, and a band from the best seed to the worst"
         ] = curves
-    caption = "Mean squared error over the time of a forecast, of all test trajectories"
-    figures[caption] = error_over_time(_in_order(models, evaluations), test)
-    several = any(model.seeds > 1 for model in models.values())
-    note = "; each forecast is the mean over seeds" if several else ""
-    for caption, figure in _comparisons(forecast_first(models, test, MAX_ENVIRONMENTS), test).items():
-        figures[caption + note] = figure
-    name = _decomposed(models, evaluations)
-    if test.state_shape == (2,) and name is not None:
-        which = ", its first seed" if models[name].seeds > 1 else ""
-        caption = f"What {name} learnt{which}: f, shared by all environments, and g of single ones; dots are test data"
-        figures[caption] = vector_fields(models[name], test)
-    return figures
+    caption = "Mean squared error of all test trajectories over the time of a forecast"
+    figures[caption] = error_over_time({name: evaluations[name] for name in models}, test)
+    return figures | _comparisons(models, test) | _decomposition(models, test, evaluations)
 
 
-def _comparisons(forecasts: list[Forecasts], test: Trajectories) -> "dict[str, Figure]":
-    """True against predicted states of the first test trajectory of each environment."""
-    of = "the first test trajectory of each environment"
+def _comparisons(models: "Mapping[str, Model]", test: Trajectories) -> "dict[str, Figure]":
+    """True and predicted states of the first test trajectory of each environment."""
+    if len(test.space) > 2:
+        return {}
+    forecasts = forecast_first(models, test, MAX_ENVIRONMENTS)
+    of, channels = "the first test trajectory of each environment", [short(name) for name in test.channels]
+    note = "; each forecast is the mean over seeds" if any(model.members > 1 for model in models.values()) else ""
     if not test.space:
-        where = f"in the plane of {test.channels[0]} and {test.channels[1]}" if len(test.channels) > 1 else "over time"
-        return {f"Truth and forecasts of {of}, {where}": portraits(forecasts, test.channels)}
+        where = f"in the plane of {channels[0]} and {channels[1]}" if len(channels) > 1 else "over time"
+        return {f"Truth and forecasts of {of}, {where}{note}": portraits(forecasts, test.channels)}
     shown = "at its last time" if len(test.space) == 2 else "over space (upwards) and time"
-    return {
-        f"Channel {name}: truth, forecasts and their errors, {of} {shown}": field_comparison(forecasts, c, name)
-        for c, name in enumerate(test.channels)
-    }
+    caption = lambda name: f"Channel {name}: truth, forecasts and their errors, {of} {shown}{note}"
+    return {caption(name): field_comparison(forecasts, c, name) for c, name in enumerate(channels[:MAX_CHANNELS])}
 
 
-def _decomposed(models: "Mapping[str, Model]", evaluations: "Mapping[str, Evaluation]") -> str | None:
-    """The model to show f and g_e of: LEADS if there is one, else the best of those that have them."""
+def _decomposition(
+    models: "Mapping[str, Model]", test: Trajectories, evaluations: "Mapping[str, Evaluation]"
+) -> "dict[str, Figure]":
+    """f and g_e of one model with two channels: of LEADS if there is one, otherwise of the best that has them."""
     from ..methods import Leads
+    from .predicted import has_field
 
-    having = [name for name, model in models.items() if model.method.has_field]
-    best_first = sorted(having, key=lambda name: np.nan_to_num(evaluations[name].mse, nan=np.inf))
-    return next((name for name in having if isinstance(models[name].method, Leads)), next(iter(best_first), None))
+    having = [name for name, model in models.items() if test.state_shape == (2,) and has_field(model)]
+    if not having:
+        return {}
+    error = lambda name: np.nan_to_num(evaluations[name].mse, nan=np.inf, posinf=np.inf)
+    name = min(having, key=lambda name: (not isinstance(models[name].method, Leads), error(name)))
+    which = " (the mean over seeds)" if models[name].members > 1 else ""
+    caption = f"What {short(name)} learnt{which}: f, shared by all environments, and g of single ones; dots are test data"
+    return {caption: vector_fields(models[name], test)}
 
 
-def _in_order(models: "Mapping[str, Model]", evaluations: "Mapping[str, Evaluation]") -> "dict[str, Evaluation]":
+def _check_names(models: "Mapping[str, Model]", evaluations: "Mapping[str, Evaluation]") -> None:
     if not models or set(models) != set(evaluations):
+        names = lambda given: ", ".join(map(short, given)) or "none"
         raise InputError(
-            "`models` and `evaluations` must have the same names, at least one; "
-            f"got {', '.join(models)} and {', '.join(evaluations)}"
+            f"`models` and `evaluations` must have the same names, at least one; got {names(models)} and "
+            f"{names(evaluations)}"
         )
-    return {name: evaluations[name] for name in models}

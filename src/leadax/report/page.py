@@ -1,20 +1,22 @@
-"""A page in one file: HTML with its pictures inside, no script, nothing fetched from anywhere."""
+"""A page in one file: HTML with its pictures inside, no scripts, nothing fetched from anywhere."""
 
 import html
-import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .style import styled
+from .._atomic import replacing
+from .style import rendered, short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+LONGEST_CELL = 300
+MOST_ROWS = 200
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
+h1 { font-size: 1.6rem; overflow-wrap: anywhere; } h2 { font-size: 1.2rem; margin-top: 2rem; }
 table { border-collapse: collapse; margin: 1rem 0; }
 td, th { padding: .2rem .8rem; border-bottom: 1px solid #ddd; text-align: left; font-variant-numeric: tabular-nums;
   overflow-wrap: anywhere; }
@@ -25,11 +27,11 @@ code, pre { background: #f4f4f4; padding: .1rem .3rem; border-radius: 3px; }
 
 
 class Bold(str):
-    """A cell of a table that stands out."""
+    """A table cell in bold."""
 
 
 class Page:
-    """Collects headings, text, tables and figures, then writes one HTML file.
+    """Collects headings, text, tables and figures, and writes them to one HTML file.
 
     >>> page = Page("Errors")
     >>> page.table(["method", "error"], [["LEADS", "1e-3"]])
@@ -38,32 +40,31 @@ class Page:
     """
 
     def __init__(self, title: str):
-        self._title = title
+        self._title = short(title, LONGEST_CELL)
         self._parts: list[str] = []
 
     def heading(self, text: str) -> None:
-        """A section."""
+        """Start a section."""
         self._parts.append(f"<h2>{html.escape(text)}</h2>")
 
     def text(self, text: str) -> None:
-        """A paragraph."""
+        """Add a paragraph."""
         self._parts.append(f"<p>{html.escape(text)}</p>")
 
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """A table; an empty header is left out, and cells that are `Bold` are set in bold."""
-        cell = lambda c: f"<strong>{html.escape(c)}</strong>" if isinstance(c, Bold) else html.escape(c)
-        line = lambda tag, cells: "<tr>" + "".join(f"<{tag}>{cell(c)}</{tag}>" for c in cells) + "</tr>"
+        """Add a table. An empty header is left out, long cells and long tables are cut, `Bold` cells are in bold."""
+        line = lambda tag, cells: "<tr>" + "".join(f"<{tag}>{_cell(cell)}</{tag}>" for cell in cells) + "</tr>"
         head = line("th", header) if any(header) else ""
-        self._parts.append("<table>" + head + "".join(line("td", row) for row in rows) + "</table>")
+        self._parts.append("<table>" + head + "".join(line("td", row) for row in rows[:MOST_ROWS]) + "</table>")
+        if len(rows) > MOST_ROWS:
+            self.text(f"The first {MOST_ROWS} of {len(rows):,} rows.")
 
     def figure(self, figure: "Figure", caption: str) -> None:
-        """A picture as inline SVG."""
-        text = io.StringIO()
-        with styled():
-            figure.savefig(text, format="svg", metadata={"Date": None})
+        """Add a picture, as inline SVG."""
+        svg = rendered(figure, "svg").decode()
         # Ids must not clash between the figures of one page.
         number = len(self._parts)
-        svg = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>f{number}-", text.getvalue()[text.getvalue().index("<svg") :])
+        svg = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>f{number}-", svg[svg.index("<svg") :])
         self._parts.append(f"<figure>{svg}<figcaption>{html.escape(caption)}</figcaption></figure>")
 
     def html(self) -> str:
@@ -74,5 +75,11 @@ class Page:
         return f'<!doctype html><html lang="en"><head>{head}</head><body><h1>{title}</h1>\n{body}\n</body></html>\n'
 
     def write(self, path: Path) -> None:
-        """Write the page to a file."""
-        path.write_text(self.html(), encoding="utf-8")
+        """Write the page to a file, whole or not at all; a full disk is a `RunError`."""
+        with replacing(path, overwrite=True) as temporary:
+            temporary.write_text(self.html(), encoding="utf-8")
+
+
+def _cell(text: str) -> str:
+    shown = html.escape(short(text, LONGEST_CELL))
+    return f"<strong>{shown}</strong>" if isinstance(text, Bold) else shown

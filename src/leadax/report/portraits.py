@@ -1,4 +1,4 @@
-"""True against predicted states of an ODE: in the plane of two channels, or over time."""
+"""True and predicted states of an ODE, in the plane of two channels or over time."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .forecasts import Forecasts
-from .style import TRUTH, label, method_colours, new_figure, panel_grid, styled
+from .style import TRUTH, label, method_colours, new_figure, panel_grid, span_of, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,12 +58,12 @@ def _over_time(axis: "Axes", forecast: Forecasts, colours: dict[str, str]) -> No
 
 
 def limits(truth: np.ndarray, predicted: np.ndarray) -> tuple[float, float]:
-    """From where to where an axis goes: all of the truth, and of forecasts what is at most half its range away.
+    """The limits of an axis: all of the truth, and of the forecasts what is at most half its range away.
 
     >>> limits(np.array([0.0, 10.0]), np.array([-1.0, 1e9]))
     (-1.8, 15.8)
     """
-    low, high = float(truth.min()), float(truth.max())
+    low, high = span_of(truth)
     reach = 0.5 * (high - low) or 0.5 * abs(high) or 0.5
     seen = predicted[np.isfinite(predicted)]
     if len(seen):

@@ -1,17 +1,18 @@
-"""Tables of errors: one row per method, or one per environment; the best is bold."""
+"""Tables of errors, with one row per method or per environment. The smallest error is bold."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .page import Bold
+from .style import short
 
 if TYPE_CHECKING:
-    from ..evaluation import Evaluation
+    from ..evaluate import Evaluation
     from ..model import Model
 
 UNKNOWN = "–"
-HEADER = ["method", "mean squared error", "± over seeds", "± over trajectories", "parameters", "steps", "seconds"]
+HEADER = ["method", "mean squared error", "± seeds", "± trajectories", "R²", "diverged", "parameters", "steps", "seconds"]
 
 
 def method_table(
@@ -23,28 +24,27 @@ def method_table(
 
 
 def _method(name: str, model: "Model", evaluation: "Evaluation", *, best: bool) -> list[str]:
-    steps, looks = model.about.get("steps"), model.about.get("looks") or [{}]
+    trajectories = evaluation.mse_per_trajectory.shape[1]
     return [
-        Bold(name) if best else name,
+        Bold(short(name)) if best else short(name),
         Bold(_error(evaluation.mse)) if best else _error(evaluation.mse),
         _error(evaluation.std_over_seeds),
         _error(evaluation.std_over_trajectories),
-        f"{model.parameters:,}",
-        UNKNOWN if steps is None else f"{steps:,}",
-        f"{looks[-1]['seconds']:,.0f}" if "seconds" in looks[-1] else UNKNOWN,
+        f"{evaluation.r2:.3f}" if abs(evaluation.r2) < 1e3 else _error(evaluation.r2),
+        f"{evaluation.diverged} of {trajectories}",
+        *_cost(model),
+        f"{model.training.seconds:,.0f}" if model.training else UNKNOWN,
     ]
 
 
 def learning_table(models: "Mapping[str, Model]") -> tuple[list[str], list[list[str]]]:
-    """Header and rows: where training ended, as the runs remember it; means over seeds."""
+    """Header and rows: where training ended, as the runs recorded it; means over seeds."""
     rows = []
     for name, model in models.items():
-        last = (model.about.get("looks") or [{}])[-1]
-        mean = lambda key, last=last: _error(sum(last[key]) / len(last[key])) if last.get(key) else UNKNOWN
-        steps = model.about.get("steps")
-        cost = [f"{model.parameters:,}", UNKNOWN if steps is None else f"{steps:,}"]
-        rows.append([name, mean("loss"), mean("error"), mean("test"), str(model.seeds), *cost])
-    return ["run", "loss", "training error", "test error", "seeds", "parameters", "steps"], rows
+        last = model.training.looks[-1] if model.training and model.training.looks else None
+        errors = [last.loss, last.error, last.validation, last.test] if last else [None] * 4
+        rows.append([short(name), *map(_mean, errors), str(model.members), *_cost(model)])
+    return ["run", "loss", "training error", "validation error", "test error", "seeds", "parameters", "steps"], rows
 
 
 def environment_table(evaluations: "Mapping[str, Evaluation]") -> tuple[list[str], list[list[str]]]:
@@ -54,17 +54,26 @@ def environment_table(evaluations: "Mapping[str, Evaluation]") -> tuple[list[str
     for environment in next(iter(errors.values())):
         of = {name: per[environment] for name, per in errors.items()}
         best = smallest(of) if len(of) > 1 else None
-        rows.append([environment, *(Bold(_error(v)) if k == best else _error(v) for k, v in of.items())])
-    return ["environment", *errors], rows
+        rows.append([short(environment), *(Bold(_error(v)) if k == best else _error(v) for k, v in of.items())])
+    return ["environment", *map(short, errors)], rows
 
 
 def smallest(errors: Mapping[str, float]) -> str | None:
-    """The name of the smallest error, of those that are numbers.
+    """The name of the smallest finite error.
 
     >>> smallest({"LEADS": 1e-3, "One-For-All": 0.5, "diverged": float("nan")})
     'LEADS'
     """
     return min((name for name, error in errors.items() if math.isfinite(error)), key=lambda n: errors[n], default=None)
+
+
+def _cost(model: "Model") -> list[str]:
+    """Parameters and steps."""
+    return [f"{model.parameter_count:,}", f"{model.training.steps:,}" if model.training else UNKNOWN]
+
+
+def _mean(values: Sequence[float] | None) -> str:
+    return _error(sum(values) / len(values)) if values else UNKNOWN
 
 
 def _error(value: float) -> str:

@@ -10,6 +10,7 @@ Diffrax is imported at the top, which takes 0.7 s on top of Equinox, once: impor
 
 from .adaptive import predict as predict
 from .adaptive import solve as solve
+from .bounds import kept_within as kept_within
 from .fixed import rollout as rollout
 from .fixed import runge_kutta_step as runge_kutta_step
 from .outcome import Solution as Solution

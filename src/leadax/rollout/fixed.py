@@ -26,6 +26,7 @@ from jaxtyping import Array, Float
 from leadax._types import Inputs, State, Tangent, Time, VectorField
 from leadax.errors import InputError
 
+from .bounds import kept_within
 from .steps import Restart, Steps, departures
 from .tableaux import Tableau, find_tableau
 
@@ -60,7 +61,7 @@ def rollout(
     >>> rollout(field, jnp.array([1.0]), steps, restart, tableau="euler")[:, 0].tolist()
     [1.0, 2.0, 10.0]
     """
-    table = find_tableau(tableau)
+    table, field = find_tableau(tableau), kept_within(field, steps.bounds)
     # One row per step. The state's type is set here, once: the field sees no other.
     rows = jax.tree.map(lambda a: jnp.asarray(a, start.dtype), (steps.times, steps.sizes, steps.inputs))
     anew = None if restart is None else departures(steps, restart)

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import diffrax
-import jax.numpy as jnp
 from jaxtyping import Array
 
 from leadax.errors import lookup
@@ -33,12 +32,11 @@ class StopWhenStuck(diffrax.PIDController):
     """
 
     def adapt_step_size(self, t0, t1, *args, **kwargs):
-        """As in Diffrax, with the result `dt_min_reached` if the next step is no smaller than one that failed."""
+        """As in Diffrax, but fails with `dt_min_reached` if the next step is empty or no smaller than a failed one."""
         keep, start, end, jump, state, result = super().adapt_step_size(t0, t1, *args, **kwargs)
-        # Negated, since comparisons with NaN are false and a step to NaN is just as stuck. 0.9 of the spacing rounds up
-        # to the spacing, so a failed step of that size is followed by itself, never by an empty one.
-        stuck = jnp.where(keep, jnp.logical_not(end > start), jnp.logical_not(end < t1))
-        result = diffrax.RESULTS.where(stuck, diffrax.RESULTS.dt_min_reached, result)
+        # Comparisons with NaN are false, so a step to NaN is stuck too.
+        moves = (end > start) & (keep | (end < t1))
+        result = diffrax.RESULTS.where(moves, result, diffrax.RESULTS.dt_min_reached)
         return keep, start, end, jump, state, result
 
 

@@ -17,7 +17,9 @@ class Steps(NamedTuple):
     - `inputs`: the inputs at both ends of each step, linear in between; None if there are none. Across an input's jump,
       one step ends on its left limit and the next starts on its right limit;
     - `landing`: after how many steps each observation is reached; None for one step per interval;
-    - `departure`: which observation a step departs from, -1 if it starts between two; None for one step per interval.
+    - `departure`: which observation a step departs from, -1 if it starts between two; None for one step per interval;
+    - `bounds`: the lowest and the highest value of each channel that the field is evaluated at (`kept_within`); None
+      for no bounds.
     """
 
     times: Float[Array, " step"]
@@ -25,6 +27,7 @@ class Steps(NamedTuple):
     inputs: Float[Array, "step 2 *input"] | None = None
     landing: Int[Array, " time"] | None = None
     departure: Int[Array, " step"] | None = None
+    bounds: Float[Array, "2 channel"] | None = None
 
 
 class Restart(NamedTuple):

@@ -4,9 +4,11 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, PyTree
 
 from ..data import Trajectories
 from ..data.derivatives import spline
@@ -83,14 +85,9 @@ class Measured:
 def measure(model: Model, data: Trajectories) -> Measured:
     """Measure the quantities in the propositions, on a LEADS model and the data that it was fitted to.
 
-    >>> import jax.random as jr, numpy as np
-    >>> import leadax as lx
-    >>> t = np.linspace(0, 2, 9)
-    >>> x = np.stack([np.exp(-a * t) for a in (0.5, 1.0)])[:, None, :, None]
-    >>> data = lx.Trajectories.from_arrays(t, x)
-    >>> found = measure(lx.fit(lx.Leads(net=lx.Linear), data, steps=5, key=jr.key(0)), data)
-    >>> found.m, found.n, found.d
-    (2, 9, 1)
+    **Arguments**
+
+    - `model`: of LEADS, with any net; `data`: what it was fitted to, of the same environments.
     """
     points = [_complete_states(data.states[e]) for e in range(len(data.environments))]
     if not all(map(len, points)):
@@ -159,11 +156,14 @@ def _largest(nets: list[tuple[Net, np.ndarray]], units: Units) -> Largest:
 
 
 def _tangents(net: Net, states: np.ndarray, units: Units) -> np.ndarray:
-    dtype = jax.tree.leaves(net)[0].dtype
-    standard = jnp.asarray(units.standard(states), dtype)
-    # The propositions are about fields that do not depend on time.
-    tangents = jax.vmap(lambda x: net(jnp.zeros((), dtype), x, None))(standard)
-    return units.raw_tangent(np.asarray(tangents, float))
+    standard = jnp.asarray(units.standard(states), jax.tree.leaves(net)[0].dtype)
+    return units.raw_tangent(np.asarray(_evaluated(net, standard), float))
+
+
+@eqx.filter_jit
+def _evaluated(net: Net, states: Float[Array, "point *space channel"]) -> Float[Array, "point *space channel"]:
+    # At time 0: the propositions are about fields that do not depend on time.
+    return jax.vmap(lambda x: net(jnp.zeros((), states.dtype), x, None))(states)
 
 
 def _raw_matrix(net: Net, units: Units) -> np.ndarray | None:
@@ -182,14 +182,17 @@ def _raw_lipschitz(net: Net, matrix: np.ndarray | None, units: Units) -> float:
 
 def _nets(model: Model, data: Trajectories) -> list[list[tuple[Net, Net]]]:
     """f and g_e of each member and environment."""
-    levels, found = model.for_data(data), []
-    for k in range(model.members):
-        shared, specific, _ = jax.tree.map(lambda a: a[k], levels)
-        of_environment = lambda e: jax.tree.map(lambda a: a[e], specific)
-        found.append([model.method.split(shared, of_environment(e)) for e in range(len(data.environments))])
-    if not all(isinstance(net, Net) for pair in found[0] for net in pair or (None,)):
+    levels, at = model.for_data(data), lambda tree, index: jax.tree.map(lambda a: a[index], tree)
+    members = [at(levels, k) for k in range(model.members)]
+    environments = range(len(data.environments))
+    return [[_split(model, member.shared, at(member.specific, e)) for e in environments] for member in members]
+
+
+def _split(model: Model, shared: PyTree, specific: PyTree) -> tuple[Net, Net]:
+    f, g = model.method.split(shared, specific) or (None, None)
+    if not (isinstance(f, Net) and isinstance(g, Net)):
         raise InputError(f"the theory needs a model f + g_e, got one of {type(model.method).__name__}: fit Leads()")
-    return found
+    return f, g
 
 
 def _norms(values: np.ndarray) -> np.ndarray:

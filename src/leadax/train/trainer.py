@@ -67,7 +67,7 @@ class Asked:
         configs = [self._config(m, r, defaults) for m, r in zip(methods, numbers, strict=True)]
         units, dtype = defaults.units, self.recipe.dtype
         longest = None if defaults.longest_step is None else defaults.longest_step / units.time
-        batch = prepare(self.train, units, methods[0], longest=longest, dtype=dtype)
+        batch = prepare(self.train, units, methods[0], longest=longest, box=defaults.box, dtype=dtype)
         if self.recipe.match in ESTIMATES:
             batch = with_slopes(batch, ESTIMATES[self.recipe.match])
         task = Task(
@@ -108,7 +108,8 @@ class Asked:
     def _held_out(self, data: Trajectories | None, method: Method, defaults: Defaults, batch: Batch) -> HeldOut | None:
         if data is None:
             return None
-        prepared = prepare(data, defaults.units, method, longest=longest_step(batch), dtype=self.recipe.dtype)
+        longest, dtype = longest_step(batch), self.recipe.dtype
+        prepared = prepare(data, defaults.units, method, longest=longest, box=defaults.box, dtype=dtype)
         return HeldOut(prepared, defaults.units, data, self.recipe.protocol)
 
     def _config(self, method: Method, rate: float, defaults: Defaults) -> Config:
@@ -122,6 +123,7 @@ class Asked:
             optimiser=self._optimiser(defaults).name,
             clip=defaults.clip,
             longest_step=defaults.longest_step,
+            box=describe(defaults.box),
             sampling=describe(recipe.sampling),
             batch_size=recipe.batch_size or (defaults.batch_size if start is None else None),
             match=recipe.match,
@@ -193,6 +195,7 @@ class Trainer:
             channels=data.channels,
             state_shape=data.state_shape,
             longest_step=longest_step(self.task.batch),
+            box=self.defaults.box,
             training=Training(self.configs[candidate], steps, looks, kept),
         )
 

@@ -13,7 +13,7 @@ from ..._atomic import replacing
 
 FILE, CONFIG = "configs.json", "config.json"
 # Fingerprints of the data: the rows say which data they are.
-OF_THE_DATA = ("train", "test")
+OF_THE_DATA = ("train", "test", "validation")
 
 
 def config_column(folder: Path) -> dict[str, str]:

@@ -1,26 +1,26 @@
-"""The page of all results: each table beside the paper's numbers, each figure, and what differs from the paper."""
+"""The page of all results: each table next to the paper's numbers, each figure, and what differs from the paper."""
 
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..errors import InputError
+from ...errors import InputError
+from ..study.target import Target
 from .rows import read_rows
-from .study import Target
 
 HEAD = """# The paper, reproduced
 
 Made by `leadax report results --out docs/results.md --overwrite` from the files in [results]({results}): do not edit.
-Errors are mean squared errors of forecasts of test trajectories; ratio is ours divided by the paper's: less than 1 is
-better. To the command above a table belong `--protocol`, and `--methods`, `--seeds`, `--steps`, `--model-steps` (steps
-before) where those of a row are not the budget's; `config` in a file names the settings in configs.json. Protocols, and
-what else differs: [below](#what-differs-from-the-paper-and-why)."""
+Errors are mean squared errors of forecasts of test trajectories. Ratio is our error divided by the paper's: less than 1
+is better. To repeat a row, add `--protocol` to the command above its table, and `--methods`, `--seeds`, `--steps` or
+`--model-steps` (steps before) where they are not the budget's. The column `config` of a file names the settings in
+configs.json. What the protocols are, and what differs from the paper: [below](#what-differs-from-the-paper-and-why)."""
 
 
 def results_page(targets: Mapping[str, Target], results: Path, out: Path) -> str:
-    """The page in Markdown, about those targets that a folder of results has; links are relative to `out`.
+    """The page in Markdown about those targets that a folder of results has; links are relative to `out`.
 
-    Every picture that belongs to a target is shown if it is there.
+    Every picture of a target is shown if it is there.
     """
     found = [target for target in targets.values() if (results / f"{target.name}.csv").exists()]
     if not found:

@@ -70,7 +70,7 @@ def of_table1(options: Options) -> Options:
 
 
 def trained_for_table1(options: Options, system: str, method: str, runs: Path) -> Model:
-    """The model of Table 1 that another target of the same budget starts from; `runs` has the folders of all targets."""
+    """The model of Table 1 that another target starts from; `runs` holds the folders of all targets."""
     options = of_table1(options)
     return trained(options, system, method, runs / FOLDER / run_name(options, system, method))
 

@@ -1,6 +1,6 @@
-"""CoDA's own benchmark (Kirchmeyer et al., 2022) beside LEADS: nine environments, then four novel ones.
+"""CoDA's own benchmark (Kirchmeyer et al., 2022) next to LEADS: nine environments, then four novel ones.
 
-Each novel environment gives one trajectory. CoDA learns two numbers from it, LEADS a whole net.
+Each novel environment has one trajectory. CoDA learns two numbers from it, LEADS a whole net.
 """
 
 from collections.abc import Sequence
@@ -12,16 +12,17 @@ import jax
 import jax.random as jr
 import numpy as np
 
-from ..adapting import adapt
-from ..evaluation import Evaluation, evaluate
-from ..model import Model
-from .configs import config_column
-from .learning import checkpoint_every, setting_of
-from .protocols import PROTOCOLS
-from .rows import KEYS, Row, spread
-from .sheets import Sheet, minutes, with_spread
-from .study import Options, Run, Target
-from .table1 import data, run_name, trained
+from ...adapt import adapt
+from ...data import Trajectories
+from ...evaluate import evaluate
+from ...model import Model
+from ..results.configs import config_column
+from ..results.rows import KEYS, Row
+from ..results.sheets import Sheet, minutes, with_spread
+from ..results.summary import spread
+from ..study import Options, Run, Target
+from ..study.learning import columns_of, settings_of, training
+from ..study.models import BUDGETS, CONTENDERS, run_name, simulated, trained
 
 SYSTEM = "lotka-volterra-coda"
 METHODS_SHOWN = ("leads", "coda")
@@ -29,32 +30,42 @@ METHODS_SHOWN = ("leads", "coda")
 
 def runs(options: Options) -> list[Run]:
     """One for each method: trained, then adapted."""
-    names = options.among(METHODS_SHOWN)
-    return [Run(run_name(options, SYSTEM, method), partial(_work, options, method)) for method in names]
+    return [
+        Run(
+            run_name(options, SYSTEM, method),
+            partial(_work, options, method),
+            settings_of(CONTENDERS[method], SYSTEM, options),
+        )
+        for method in options.choose(METHODS_SHOWN)
+    ]
 
 
 def _work(options: Options, method: str, folder: Path) -> Sequence[Row]:
-    get = lambda split: data(SYSTEM, split, options.protocol, options.seed)
+    splits = ("train", "test", "novel", "novel-test")
+    train, test, new, new_test = (simulated(SYSTEM, split, options.protocol, options.seed) for split in splits)
     known = trained(options, SYSTEM, method, folder / "known")
-    how = {"steps": options.steps, "checkpoint_every": checkpoint_every(options.steps), "run": folder / "novel"}
-    how |= PROTOCOLS[options.protocol].training(get("novel"), options.steps)
-    found = adapt(known, get("novel"), key=jr.key(options.seed), **how)
+    how = training(SYSTEM, options)
+    novel = adapt(known, new, key=jr.key(options.seed), steps=options.steps, run=folder / "novel", **how)
+    stages = {"known": (known, train, test), "novel": (novel, new, new_test)}
     return [
-        {**row, **config_column(folder / stage)}
-        for stage, model, test, training in (("known", known, "test", "train"), ("novel", found, "novel-test", "novel"))
-        for row in _rows(stage, method, model, evaluate(model, get(test)), options, get(training))
+        {**columns_of(SYSTEM, method, train, options.protocol), **row, **config_column(folder / stage)}
+        for stage, (model, train, test) in stages.items()
+        for row in _rows(stage, model, test)
     ]
 
 
-def _rows(stage: str, method: str, model: Model, on_test: Evaluation, options: Options, training: Any) -> list[Row]:
-    setting = setting_of(SYSTEM, method, training, options.protocol) | {"steps": options.steps, "stage": stage}
-    # What one environment has for itself.
-    specific = sum(a.size for a in jax.tree.leaves(model.parts.specific)) // (model.seeds * len(model.environments))
-    seconds = model.about["looks"][-1]["seconds"]
+def _rows(stage: str, model: Model, test: Trajectories) -> list[Row]:
+    assert model.training is not None
+    cost = {"steps": model.training.steps, "stage": stage, "parameters_specific": _specific_parameters(model)}
     return [
-        {**setting, "parameters_specific": specific, "seconds": seconds, "seed": seed, "mse_test": error}
-        for seed, error in enumerate(on_test.mse_per_seed.tolist())
+        {**cost, "seconds": model.training.seconds, "seed": seed, "mse_test": error}
+        for seed, error in enumerate(evaluate(model, test).mse_per_seed.tolist())
     ]
+
+
+def _specific_parameters(model: Model) -> int:
+    """How many numbers one environment has to itself."""
+    return sum(a.size for a in jax.tree.leaves(model.levels.specific)) // (model.members * len(model.environments))
 
 
 def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -94,13 +105,15 @@ def sheet(rows: Sequence[Row]) -> Sheet:
         )
         for line in table(rows)
     ]
-    return Sheet(header.split(","), cells, ("Steps and minutes: of each of the two stages, and of both together.",))
+    return Sheet(
+        header.split(","), cells, ("Steps are those of each of the two stages, minutes those of both together.",)
+    )
 
 
 CODA = Target(
     name="coda",
     title="CoDA's own benchmark (not in the paper)",
-    budgets={"smoke": (2, 40), "hour": (4, 12_000), "paper": (4, 120_000)},
+    budgets=BUDGETS,
     needed=("stage", "parameters_specific"),
     runs=runs,
     table=table,

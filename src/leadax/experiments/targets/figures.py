@@ -1,6 +1,6 @@
-"""The pictures of forecasts (Figs. 2, 3 and S1 to S4): LEADS and, by default, the baselines that the paper shows.
+"""Pictures of forecasts (Figs. 2, 3 and S1 to S4): LEADS and, by default, the baselines that the paper shows.
 
-The first test trajectory of the first environments of each system, by the first seed of the models of Table 1.
+The first test trajectory in the first environments of each system, forecast by the first seed of the models of Table 1.
 """
 
 from collections.abc import Sequence
@@ -9,13 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .forecasts import add_forecasts, keep_forecasts, read_forecasts
-from .learning import setting_of
-from .rows import KEYS, Row
-from .sheets import Sheet, number
-from .study import Options, Run, Target
-from .table1 import METHODS_SHOWN as KNOWN
-from .table1 import before, data, run_name, trained_before
+from ..results.forecasts import add_forecasts, keep_forecasts, read_forecasts
+from ..results.rows import KEYS, Row
+from ..results.sheets import Sheet, number
+from ..study import Options, Run, Target
+from ..study.learning import columns_of, settings_of
+from ..study.models import BUDGETS, CONTENDERS, SHARE_OF_STEPS, data_of, of_table1, run_name, trained_for_table1
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +23,7 @@ METHODS_SHOWN = ("one-per-env", "ft-node", "leads")
 
 
 class Shown(NamedTuple):
-    """What the paper shows of a system: so many environments and channels, and errors up to `largest_error`."""
+    """What the paper shows of a system: how many environments and channels, and errors up to `largest_error`."""
 
     environments: int
     channels: int
@@ -35,39 +34,39 @@ SYSTEMS = {"lotka-volterra": Shown(4, 2), "gray-scott": Shown(3, 1, 0.6), "navie
 
 
 def runs(options: Options) -> list[Run]:
-    """One for each system: it trains what Table 1 has not trained yet. Steps are those of Table 1's models."""
+    """One for each system, which trains what Table 1 has not trained yet. Steps are those of Table 1's models."""
     if options.exact and options.model_steps is None:
         options = replace(options, model_steps=options.steps)
-    return [
-        Run(_name(options, system), partial(_work, options, system))
-        for system in ((options.system,) if options.system else SYSTEMS)
-    ]
+    return [_run(options, system) for system in ((options.system,) if options.system else SYSTEMS)]
+
+
+def _run(options: Options, system: str) -> Run:
+    model, methods = of_table1(options), _methods(options)
+    own = model.for_system(system, SHARE_OF_STEPS)
+    asked = {method: settings_of(CONTENDERS[method], system, own) for method in methods}
+    return Run(run_name(model, system, "+".join(methods)), partial(_work, options, system), asked)
 
 
 def _methods(options: Options) -> list[str]:
-    return list(METHODS_SHOWN) if options.methods is None else options.among(list(KNOWN))
-
-
-def _name(options: Options, system: str) -> str:
-    return run_name(before(options), system, "+".join(_methods(options)))
+    return list(METHODS_SHOWN) if options.methods is None else options.choose(CONTENDERS)
 
 
 def _work(options: Options, system: str, folder: Path) -> Sequence[Row]:
-    models = {method: trained_before(options, system, method, folder.parent.parent) for method in _methods(options)}
-    train, test = (data(system, split, options.protocol, options.seed) for split in ("train", "test"))
-    shown = SYSTEMS[system]
-    test = test.select(slice(shown.environments))
+    models = {method: trained_for_table1(options, system, method, folder.parent.parent) for method in _methods(options)}
+    data, shown = data_of(options, system), SYSTEMS[system]
+    test = data.test.select(slice(shown.environments))
     errors = keep_forecasts(models, test, shown.channels, folder / _file(system, options.protocol))
+    steps = {method: model.training.steps for method, model in models.items() if model.training}
     return [
         {
-            **setting_of(system, method, train, options.protocol),
-            "steps": models[method].about["steps"],
+            **columns_of(system, method, data.train, options.protocol),
+            "steps": steps[method],
             "environment": name,
             "seed": 0,
             "mse_test": float(error),
         }
-        for method, of_environments in errors.items()
-        for name, error in zip(test.environments, of_environments, strict=True)
+        for method, in_environments in errors.items()
+        for name, error in zip(test.environments, in_environments, strict=True)
     ]
 
 
@@ -76,13 +75,13 @@ def _file(system: str, protocol: str) -> str:
 
 
 def keep(runs: Sequence[Run], folder: Path, place: Path) -> None:
-    """The forecasts of all systems."""
+    """Keep the forecasts of all systems."""
     for file in (file for run in runs for file in (folder / run.name).glob("forecasts-*.npz")):
         add_forecasts(file, place / file.name)
 
 
 def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """One line for each system, protocol, method and environment: the error of the trajectory that is drawn."""
+    """One line for each system, protocol, method and environment: the error of the trajectory in the picture."""
     return [{key: row[key] for key in (*KEYS, "environment", "mse_test")} | {"seeds": 1} for row in rows]
 
 
@@ -101,12 +100,13 @@ def sheet(rows: Sequence[Row]) -> Sheet:
 
 
 NOTES = (
-    "Of the one trajectory that is drawn, by one seed: all its channels (of Gray–Scott only u is drawn) and points.",
+    "Errors are those of the trajectory in the picture, by one seed, over all of its points and channels (only u of "
+    "Gray–Scott is drawn).",
 )
 
 
 def figures(rows: Sequence[Row], place: Path) -> "dict[str, Figure]":
-    """For each system and protocol its portraits, or its last states and whole sequences."""
+    """For each system and protocol phase portraits, or last states and whole sequences of fields."""
     found: dict[str, Figure] = {}
     for system, protocol in dict.fromkeys((row["system"], row["protocol"]) for row in rows):
         methods = dict.fromkeys(row["method"] for row in rows if (row["system"], row["protocol"]) == (system, protocol))
@@ -115,9 +115,9 @@ def figures(rows: Sequence[Row], place: Path) -> "dict[str, Figure]":
 
 
 def _drawn(system: str, protocol: str, path: Path, methods: list[str]) -> "dict[str, Figure]":
-    from ..report.fields import field_comparison
-    from ..report.portraits import portraits
-    from ..report.sequences import error_sequences, state_sequences
+    from ...report.fields import field_comparison
+    from ...report.portraits import portraits
+    from ...report.sequences import error_sequences, state_sequences
 
     forecasts, channels = read_forecasts(path, methods)
     name, largest = f"figures-{system}-{protocol}", SYSTEMS[system].largest_error
@@ -133,13 +133,13 @@ def _drawn(system: str, protocol: str, path: Path, methods: list[str]) -> "dict[
 FIGURES = Target(
     name="figures",
     title="Forecasts (Figs. 2, 3, S1 to S4)",
-    budgets={"smoke": (2, 40), "hour": (4, 12_000), "paper": (4, 120_000)},
+    budgets=BUDGETS,
     needed=("environment",),
     runs=runs,
     table=table,
     sheet=sheet,
     figures=figures,
     systems=tuple(SYSTEMS),
-    methods=tuple(KNOWN),
+    methods=tuple(CONTENDERS),
     keep=keep,
 )

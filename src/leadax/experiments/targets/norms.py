@@ -1,6 +1,6 @@
 """Which norm in Ω (Table S4): LEADS on Lotka–Volterra with empirical L^p norms in place of ‖g_e‖_∞.
 
-‖g‖_{L^p} = (1/n Σ_x |g(x)|^p)^{1/p}, squared, and relative to |x| as in the paper's Ω, so that p = 2 is the Ω of Table 1.
+‖g‖_{L^p} = (1/n Σ_x |g(x)|^p)^{1/p} is squared and, like the paper's Ω, relative to |x|: p = 2 is the Ω of Table 1.
 m = 4 and n = 1·K as in `environments`: two groups of four, and the mean over all eight environments.
 """
 
@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...data import Trajectories
+from ...defaults import PRESETS, omega
 from ...methods import Leads
 from ...penalties import EmpiricalNorm, Omega
 from ..results.rows import Row
@@ -41,10 +41,12 @@ def _run(options: Options, name: str, group: Group) -> Run:
 
 def contender(name: str, protocol: str) -> Contender:
     """LEADS with the Ω of the system, except for p."""
-    omega = PROTOCOLS[protocol].penalty(SYSTEM)
-    assert isinstance(omega, Omega)
-    assert isinstance(omega.norm, EmpiricalNorm)
-    return Contender(Leads(penalty=eqx.tree_at(lambda o: o.norm, omega, replace(omega.norm, p=NAMES[name]))))
+    alpha = PRESETS[SYSTEM].alpha
+    assert alpha is not None
+    usual = omega(alpha, PROTOCOLS[protocol].rules)
+    assert isinstance(usual, Omega)
+    assert isinstance(usual.norm, EmpiricalNorm)
+    return Contender(Leads(penalty=replace(usual, norm=replace(usual.norm, p=NAMES[name]))))
 
 
 def _work(options: Options, name: str, group: Group, folder: Path) -> Sequence[Row]:
@@ -52,7 +54,7 @@ def _work(options: Options, name: str, group: Group, folder: Path) -> Sequence[R
 
 
 def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """One line for each protocol and p, with the paper's error beside it."""
+    """One line for each protocol and p, with the paper's error."""
     return [{**line, "paper": PAPER[NAMES[line["method"]]]} for line in summarise(rows)]
 
 
@@ -76,7 +78,7 @@ def sheet(rows: Sequence[Row]) -> Sheet:
     return Sheet(header.split(","), cells, NOTES)
 
 
-NOTES = ("Ratio: minimum (`paper`) or last (`clean`, on other trajectories) to the paper's.",)
+NOTES = ("Ratio: minimum (`paper`) or last (`clean`, on other trajectories) to the paper's error.",)
 
 
 NORMS = Target(

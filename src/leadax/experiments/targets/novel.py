@@ -1,9 +1,9 @@
 """Novel environments (Fig. 5, Table S5): what a pre-trained f is worth where there are few trajectories.
 
-As the paper has it: one of each new environment of Lotka–Volterra and Gray–Scott, eight of Navier–Stokes.
+As in the paper, one trajectory of each new environment of Lotka–Volterra and Gray–Scott, eight of Navier–Stokes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -11,19 +11,32 @@ from typing import TYPE_CHECKING, Any
 
 import jax.random as jr
 
-from ..adapting import SCHEMES, adapt
-from ..evaluation import evaluate
-from .curves import curves_of
-from .learning import checkpoint_every, setting_of
-from .protocols import PROTOCOLS
-from .rows import Row, spread
-from .sheets import Sheet, minutes, number, ratio, with_spread
-from .study import Options, Run, Target
-from .table1 import SHARE_OF_STEPS, SYSTEMS, before, data, in_order, run_name, trained_before
+from ...adapt import SCHEMES, adapt
+from ...data import Trajectories
+from ...evaluate import evaluate
+from ...model import Model
+from ..results.curves import curves_of
+from ..results.rows import Row
+from ..results.sheets import Sheet, minutes, number, ratio, with_spread
+from ..results.summary import spread
+from ..study import Options, Run, Target
+from ..study.learning import columns_of, settings_of, training
+from ..study.models import (
+    CONTENDERS,
+    SHARE_OF_STEPS,
+    SYSTEMS,
+    in_order,
+    of_table1,
+    run_name,
+    simulated,
+    trained_for_table1,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+# The method whose f is taken.
+METHOD = "leads"
 AT = (50, 2_500, 10_000)
 # Test errors of the paper at these steps. Alone, f does not learn.
 PAPER = {
@@ -40,39 +53,45 @@ PAPER = {
 
 
 def runs(options: Options) -> list[Run]:
-    """One for each system and scheme; what the models before them were trained for is part of the name."""
-    return [
-        Run(
-            f"{run_name(options, system, scheme)}-after-{before(options).for_system(system, SHARE_OF_STEPS).steps}",
-            partial(_work, options, system, scheme),
-        )
-        for system in ((options.system,) if options.system else SYSTEMS)
-        for scheme in options.among(SCHEMES)
-    ]
+    """One for each system and scheme; the steps of the models that they start from are part of the name."""
+    systems = (options.system,) if options.system else SYSTEMS
+    return [_run(options, system, scheme) for system in systems for scheme in options.choose(SCHEMES)]
+
+
+def _run(options: Options, system: str, scheme: str) -> Run:
+    model, own = (o.for_system(system, SHARE_OF_STEPS) for o in (of_table1(options), options))
+    asked = {"scheme": scheme, "steps": own.steps, "model": settings_of(CONTENDERS[METHOD], system, model)}
+    name = f"{run_name(options, system, scheme)}-after-{model.steps}"
+    return Run(name, partial(_work, options, system, scheme), asked)
 
 
 def _work(options: Options, system: str, scheme: str, folder: Path) -> Sequence[Row]:
-    # The model that Table 1 trains, or has trained already.
-    model = trained_before(options, system, "leads", folder.parent.parent)
-    own = options.for_system(system, SHARE_OF_STEPS)
-    training, test = (data(system, split, own.protocol, own.seed) for split in ("novel", "novel-test"))
-    if scheme == "shared-only":
-        alone = evaluate(adapt(model, training, key=jr.key(own.seed), scheme=scheme), test).mse_per_seed
-        looks = [{"step": 0, "test": alone.tolist(), "seconds": 0.0}]
-    else:
-        how = {"steps": own.steps, "test": test, "run": folder, "checkpoint_every": checkpoint_every(own.steps)}
-        how |= PROTOCOLS[own.protocol].training(training, own.steps)
-        looks = adapt(model, training, key=jr.key(own.seed), scheme=scheme, **how).about["looks"]
-    setting = setting_of(system, scheme, training, own.protocol) | {"pretraining_steps": model.about["steps"]}
+    # Table 1 trains this model too, or has trained it already.
+    model = trained_for_table1(options, system, METHOD, folder.parent.parent)
+    options = options.for_system(system, SHARE_OF_STEPS)
+    train, test = (simulated(system, split, options.protocol, options.seed) for split in ("novel", "novel-test"))
+    how = training(system, options)
+    adapted = adapt(
+        model, train, key=jr.key(options.seed), scheme=scheme, steps=options.steps, test=test, run=folder, **how
+    )
+    assert model.training is not None
+    columns = columns_of(system, scheme, train, options.protocol) | {"pretraining_steps": model.training.steps}
     return [
-        {**setting, "steps": look["step"], "seed": seed, "mse_test": error, "seconds": look["seconds"]}
-        for look in looks
-        for seed, error in enumerate(look["test"])
+        {**columns, "steps": step, "seed": seed, "mse_test": error, "seconds": seconds}
+        for step, errors, seconds in _test_errors(adapted, test)
+        for seed, error in enumerate(errors)
     ]
 
 
+def _test_errors(model: Model, test: Trajectories) -> Iterable[tuple[int, Sequence[float], float]]:
+    """Step, errors of all seeds and seconds so far, at every look; where nothing learnt, at step 0 alone."""
+    assert model.training is not None
+    looks = [(look.step, look.test, look.seconds) for look in model.training.looks if look.test is not None]
+    return looks or [(0, evaluate(model, test).mse_per_seed.tolist(), 0.0)]
+
+
 def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """One line for each system, protocol and scheme: test error at the end, and at the steps that the paper shows."""
+    """One line for each system, protocol and scheme: test errors at the last step, and at the steps of the paper."""
     lines = []
     for (system, protocol, scheme), curve in in_order(curves_of(rows)).items():
         of = [r for r in rows if (r["system"], r["protocol"], r["method"]) == (system, protocol, scheme)]
@@ -93,13 +112,13 @@ def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def _mean(curve: dict[int, list[float]], step: int) -> float | None:
-    """The mean over seeds at a step; where nothing learns, that of the only step there is."""
+    """The mean over seeds at a step; where nothing learns, the mean at step 0."""
     errors = curve.get(step) or (curve[0] if list(curve) == [0] else None)
     return fmean(errors) if errors else None
 
 
 def sheet(rows: Sequence[Row]) -> Sheet:
-    """The table for people: ours, the paper's number, and ours divided by it."""
+    """The table for people: our error, the paper's, and the ratio of the two."""
     at = [f"after {step} steps (paper, ratio)" for step in AT]
     cells = []
     for line in table(rows):
@@ -113,15 +132,15 @@ def sheet(rows: Sequence[Row]) -> Sheet:
 
 
 NOTES = (
-    "Errors of the model at that step, in every protocol. Steps before: of the LEADS model that f comes from. "
-    "In the picture: medians over seeds, and their range.",
+    "Errors are those of the model at that step, in every protocol. Steps before: the training steps of the LEADS "
+    "model that f comes from. The picture shows medians and ranges over seeds.",
 )
 NAMES = {"shared-only": "f alone", "scratch": "from scratch", "specific": "f fixed, new g"}
 
 
 def figures(rows: Sequence[Row], place: Path) -> "dict[str, Figure]":
     """Fig. 5: test error against training steps."""
-    from ..report.study import learning_curves
+    from ...report.study import learning_curves
 
     del place
     return {"novel": learning_curves(in_order(curves_of(rows)), NAMES)}

@@ -1,0 +1,78 @@
+"""Data held out of training, to choose by: whole trajectories where there are several, else their ends."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from .trajectories import Trajectories
+
+FRACTION = 0.2
+# Fewer trajectories or points than these are worth more as training data.
+LEAST_TRAJECTORIES, LEAST_POINTS = 4, 15
+
+
+def hold_out(data: Trajectories, how: str | float = "auto") -> tuple[Trajectories, Trajectories | None]:
+    """Divide data into a part to learn from and a part to validate on; None where nothing is held out.
+
+    **Arguments**
+
+    - `how`: a fraction between 0 and 1: that share of each environment's trajectories, at least one, where every
+      environment has two or more; else that share of the points at the end of each trajectory. `auto`: a fifth, if
+      every environment has four trajectories or every trajectory has fifteen points, and otherwise nothing. `none`.
+
+    Held-out ends are forecast from the first point of their trajectory, and only they count in the error.
+
+    >>> data = Trajectories.from_arrays(range(20), np.zeros((2, 5, 20, 1)))
+    >>> hold_out(data)
+    (Trajectories(2 environments, 4 trajectories each, 20 times, channels x0),
+     Trajectories(2 environments, 1 trajectory each, 20 times, channels x0))
+    """
+    fraction = _fraction(how)
+    several = int(data.counts.min()) >= (LEAST_TRAJECTORIES if how == "auto" else 2)
+    if fraction is None:
+        return data, None
+    if several:
+        return _trajectories(data, fraction)
+    if how == "auto" and data.lengths[data.lengths > 0].min() < LEAST_POINTS:
+        return data, None
+    return _ends(data, fraction)
+
+
+def _fraction(how: Any) -> float | None:
+    """The share to hold out; None for nothing."""
+    if how in ("auto", "none"):
+        return FRACTION if how == "auto" else None
+    try:
+        fraction = float(how)
+    except (TypeError, ValueError):
+        fraction = float("nan")
+    if not 0 < fraction < 1:
+        raise InputError(f"what to hold out must be `auto`, `none` or a fraction between 0 and 1, got `{how}`")
+    return fraction
+
+
+def _trajectories(data: Trajectories, fraction: float) -> tuple[Trajectories, Trajectories]:
+    # The last ones: the same for all environments, whose i-th trajectories may share their initial state.
+    counts = [max(1, round(fraction * int(count))) for count in data.counts]
+    kept = [range(int(total) - held) for total, held in zip(data.counts, counts, strict=True)]
+    held = [range(int(total) - held, int(total)) for total, held in zip(data.counts, counts, strict=True)]
+    return data.choose(kept), data.choose(held)
+
+
+def _ends(data: Trajectories, fraction: float) -> tuple[Trajectories, Trajectories]:
+    """Training data up to some point of each trajectory; validation data with the start and what comes after it."""
+    lengths = data.lengths
+    cut = np.where(lengths > 0, np.minimum(lengths - 1, np.ceil((1 - fraction) * lengths)), 0).astype(int)
+    if np.any((lengths > 0) & (cut < 2)):
+        raise InputError("trajectories of two points cannot be divided: validate on other data, or not at all")
+    place = np.arange(data.times.shape[2])
+    early = (place < cut[..., None]).reshape(*data.times.shape, *(1,) * len(data.state_shape))
+    complete = data.observed.reshape(*data.times.shape, -1).all(axis=-1)
+    first = (place == np.argmax(complete, axis=2)[..., None]).reshape(early.shape)
+    past = dataclasses.replace(
+        data, times=np.where(place < cut[..., None], data.times, np.nan), states=np.where(early, data.states, np.nan)
+    )
+    future = dataclasses.replace(data, states=np.where(early & ~first, np.nan, data.states))
+    return past, future

@@ -1,0 +1,42 @@
+"""Forecasts to draw: all members and environments of a model in one program."""
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Array, Float, PyTree
+
+from ..data import Trajectories
+from ..methods import Levels, Method
+from ..methods.prepare import numbers_as_arrays, prepare
+from ..model import Model
+from ..rollout import Steps
+
+
+def predict_first(model: Model, data: Trajectories) -> Float[np.ndarray, "env time *space channel"]:
+    """Forecasts of the first trajectory of each environment from its first complete point, the mean over members.
+
+    In the units of the data. Beyond the end of a trajectory its last forecast is repeated.
+    """
+    first = data.select(slice(None), 0)
+    batch = prepare(first, model.units, model.method, longest=model.longest_step, dtype=model.dtype)
+    starts, steps = batch.states[:, 0, 0], jax.tree.map(lambda a: a[:, 0], batch.steps)
+    members = _forecasts(numbers_as_arrays(model.method, model.dtype), model.for_data(first), starts, steps)
+    with np.errstate(invalid="ignore"):  # a forecast may blow up
+        return model.units.raw(np.asarray(members, float).mean(axis=0))
+
+
+@eqx.filter_jit
+def _forecasts(method: Method, levels: Levels, starts: Float[Array, "env *state"], steps: Steps) -> Array:
+    def member(levels: Levels) -> Array:
+        def one(specific: PyTree, start: Array, steps: Steps) -> Array:
+            return method.dynamics(levels.shared, specific).forecast(start, steps)
+
+        return jax.vmap(one)(levels.specific, starts, steps)
+
+    return jax.vmap(member)(levels)
+
+
+def has_field(model: Model) -> bool:
+    """Whether a model has an f and g_e to show."""
+    shared, specific, _ = jax.tree.map(lambda a: a[0], model.levels)
+    return model.method.split(shared, jax.tree.map(lambda a: a[0], specific)) is not None

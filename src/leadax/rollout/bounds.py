@@ -1,0 +1,31 @@
+"""Forecasts that cannot run away: a learnt field knows nothing far outside the data."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from leadax._types import VectorField
+
+
+def kept_within(field: VectorField, bounds: Float[Array, "2 channel"] | None) -> VectorField:
+    """The same field within bounds; outside, its value at the nearest point within, and a pull back there.
+
+    $$f(t, \\bar x, u) - (x - \\bar x), \\qquad \\bar x = \\min(\\max(x, \\mathrm{low}), \\mathrm{high})$$
+
+    A forecast stays finite, because the pull grows with the distance and the rest does not.
+
+    - `bounds`: the lowest and the highest value of each channel; None for no bounds.
+
+    >>> import jax.numpy as jnp
+    >>> cubic = kept_within(lambda t, x, u: x**3, jnp.array([[-2.0], [2.0]]))
+    >>> [float(cubic(0.0, jnp.array([x]), None)[0]) for x in (1.0, 2.0, 12.0)]
+    [1.0, 8.0, -2.0]
+    """
+    if bounds is None:
+        return field
+
+    def bounded(t: Array, x: Array, u: Array | None) -> Array:
+        low, high = (jnp.broadcast_to(side.astype(x.dtype), x.shape) for side in bounds)
+        nearest = jnp.clip(x, low, high)
+        return field(t, nearest, u) - (x - nearest)
+
+    return bounded
