@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test check lint bench clean
 .DELETE_ON_ERROR:
 
 # One stamp per set of extras: reinstalled when pyproject.toml changes, otherwise free.
@@ -23,6 +23,11 @@ lint: $(VENV)/.installed-dev
 
 test: lint
 	$(BIN)/python -m pytest
+
+# After every edit, in under a minute: lint, types, house rules, and the rooms whose tests compile little.
+check: lint
+	$(BIN)/python -m pytest tests/test_house.py tests/test_defaults.py tests/data/test_units.py tests/data/test_batch.py \
+	  tests/data/test_holdouts.py tests/rollout/test_steps.py tests/choose tests/evaluate tests/train/test_loss.py
 
 # Alone on the machine: it measures time. PyTorch is for comparison only.
 bench: $(VENV)/.installed-data,plot,bench

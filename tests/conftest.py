@@ -1,6 +1,14 @@
-"""The strict test room: float64 unless asked otherwise, no silent promotion of types or ranks."""
+"""The strict test room: float64 unless asked otherwise, no silent promotion of types or ranks, quick compilation."""
+
+import os
 
 import jax
+
+# Tests compile many small programs and run each for a moment. With these flags a program compiles in a quarter of the
+# time; it computes the same to rounding. Doctests and subprocesses of the command line use the usual compiler.
+_QUICK = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_QUICK}".strip()
+jax.config.update("jax_disable_most_optimizations", True)
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")

@@ -40,7 +40,7 @@ def read_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     except Exception as error:  # the library's own errors, of several kinds
         raise InputError(f"{path} is damaged or not a safetensors file: {one_line(error)}") from error
     if not {_MARK, "sha256"} <= set(metadata):
-        raise InputError(f"{path} was not written by Leadax, or is damaged: it lacks its description")
+        raise InputError(f"{path} was not written by Leadax, or is damaged: its description is missing")
     if _digest(arrays, metadata[_MARK]) != metadata["sha256"]:
         raise InputError(f"{path} is damaged: its contents do not match their SHA-256")
     return arrays, _document(metadata[_MARK], path)
@@ -78,7 +78,7 @@ def fill(template: PyTree, arrays: Mapping[str, np.ndarray], what: str) -> PyTre
     names = [jax.tree_util.keystr(place) for place, _ in places]
     if set(names) != set(arrays):
         odd = sorted(set(names) ^ set(arrays))[0]
-        raise InputError(f"{what} does not fit this model: `{odd}` is in one of them only")
+        raise InputError(f"{what} does not fit this model: `{odd}` is in only one of the two")
     for name, (_, leaf) in zip(names, places, strict=True):
         if (arrays[name].shape, arrays[name].dtype) != (leaf.shape, leaf.dtype):
             raise InputError(

@@ -14,18 +14,20 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-import optax
 from jaxtyping import PyTree
 
+from .arrays import cast
 from .data.batch import Batch, to_batch
-from .experiments import complete, settings_for
-from .methods import Leads, Parts
-from .model import cast
+from .defaults import preset
+from .methods import Leads, Levels, Sizes
+from .methods.prepare import side_by_side
 from .nets import Net
-from .objective import ScheduledSampling, init_carry, objective
+from .rollout import steps_between
 from .rollout.tableaux import find_tableau
 from .systems import get_system, simulate
-from .training import Recipe, advance_program, init_state
+from .train import ScheduledSampling
+from .train.loss import first_carry, loss
+from .train.step import Plan, Span, advance, first_state
 
 SYSTEMS = ("lotka-volterra", "gray-scott", "navier-stokes")
 
@@ -34,11 +36,12 @@ SYSTEMS = ("lotka-volterra", "gray-scott", "navier-stokes")
 class Problem:
     """One training step of LEADS: a method with its weights, and the trajectories of one batch.
 
+    - `carry`: what the penalty carries between steps;
     - `restart`: a draw of scheduled sampling at ε = 0.5, for comparing a step with that of another library.
     """
 
-    recipe: Recipe
-    parts: Parts
+    method: Leads
+    levels: Levels
     carry: PyTree
     batch: Batch
     restart: np.ndarray
@@ -47,34 +50,35 @@ class Problem:
     def of(cls, system: str, **sizes: int) -> "Problem":
         """The paper's setting (protocol `paper`) with random weights. `sizes` are as in `stretched`."""
         data = simulate(get_system(system, "paper"), key=jr.key(0))
-        settings = settings_for(data)
-        count = settings.batch_size or data.states.shape[1]
-        batch = stretched(jax.tree.map(lambda a: a[:, :count], to_batch(data, jnp.float32)), **sizes)
-        method = complete(Leads(), settings, "paper")
-        m, shape = len(batch.times), batch.states.shape[3:]
-        parts = cast(jax.jit(lambda key: method.init(shape, m, key=key))(jr.key(0)), jnp.float32)
-        carry = jax.jit(lambda key: init_carry(method, parts, key, m))(jr.key(1))
+        defaults = preset(system, data, protocol="paper")
+        count = defaults.batch_size or data.states.shape[1]
+        batch = jax.tree.map(lambda a: a[:, :count], to_batch(data, defaults.units, jnp.float32))
+        batch = stretched(batch, **sizes)
+        of_data = Sizes(batch.states.shape[3:], len(batch.times))
+        method = defaults.complete(Leads(), of_data)
+        assert isinstance(method, Leads)
+        levels = cast(Levels(*jax.jit(lambda key: method.init(of_data, key=key))(jr.key(0))), jnp.float32)
+        carry = jax.jit(lambda key: first_carry(method, levels, key, of_data.environments))(jr.key(1))
         restart = np.broadcast_to(np.random.default_rng(0).uniform(size=batch.times.shape[-1]) < 0.5, batch.times.shape)
-        recipe = Recipe(method, optax.adam(1e-3), ScheduledSampling(), error_scale=np.ones(shape[-1]))
-        return cls(recipe, parts, carry, batch, restart)
+        return cls(method, levels, carry, batch, restart)
 
-    def loss_and_gradient(self) -> tuple[float, Parts]:
+    def loss_and_gradient(self) -> tuple[float, Levels]:
         """The loss and the gradient of one step, with `restart`."""
-        scale = jnp.ones(self.batch.states.shape[-1], jnp.float32)
-        loss = partial(objective, self.recipe.method)
-        value = lambda parts: loss(parts, self.carry, self.batch, jnp.asarray(self.restart), scale)
-        (total, _), gradient = jax.jit(jax.value_and_grad(value, has_aux=True))(self.parts)
+        value = lambda levels: loss(self.method, levels, self.carry, self.batch, jnp.asarray(self.restart))
+        (total, _), gradient = jax.jit(jax.value_and_grad(value, has_aux=True))(self.levels)
         return float(total), gradient
 
     def program(self, seeds: int = 1, devices: int = 1) -> Callable[[int], None]:
         """A function that takes a number of training steps, with scheduled sampling and Adam."""
-        one = lambda key: init_state(self.recipe, self.parts, len(self.batch.times), key)
+        plan, rate = Plan(), jnp.asarray(1e-3, jnp.float32)
+        one = lambda key: first_state(plan, self.method, self.levels, len(self.batch.times), key, rate)
         state = jax.jit(jax.vmap(one))(jr.split(jr.key(2), seeds))
-        advance = advance_program(self.recipe, devices)
+        method, sampling = side_by_side([self.method], seeds, jnp.float32), ScheduledSampling()
+        span = Span(jnp.asarray(0, jnp.int32), jnp.asarray(2**30, jnp.int32))
 
         def run(steps: int) -> None:
             nonlocal state
-            state, progress = advance(state, self.batch, steps)
+            state, progress = advance(plan, method, state, self.batch, sampling, span, steps, devices=devices)
             jax.block_until_ready(progress)
 
         return run
@@ -88,8 +92,8 @@ class Problem:
         respect to the data, and Ω none with respect to the states.)
         """
         m, n, k = self.batch.times.shape
-        stages = len(find_tableau(self.recipe.method.solver or "rk4").b)
-        per_state = operations_of(self.parts.shared, self.batch.states.shape[3:])
+        stages = len(find_tableau(self.method.solver or "rk4").b)
+        per_state = operations_of(self.levels.shared, self.batch.states.shape[3:])
         return per_state * m * n * (2 * stages * (k - 1) + k)
 
 
@@ -123,14 +127,16 @@ def stretched(
     points: int | None = None,
     grid: int | None = None,
 ) -> Batch:
-    """The data in other sizes, repeated as needed. For timing, not for learning."""
+    """The data in other sizes, repeated as needed, with the solver's steps. For timing, not for learning."""
     m, n, k = batch.times.shape
     some = lambda new, old: jnp.arange(new or old) % old
     pick = np.ix_(some(environments, m), some(trajectories, n), some(points, k))
     first, second = np.asarray(batch.times[0, 0, :2])
     times = first + (second - first) * np.arange(points or k)
-    batch = jax.tree.map(lambda a: a[pick], batch)
-    batch = batch._replace(times=jnp.broadcast_to(jnp.asarray(times, batch.times.dtype), batch.times.shape))
+    batch = jax.tree.map(lambda a: a[pick], batch._replace(steps=None))
+    times = np.broadcast_to(times, batch.times.shape)
+    steps = steps_between(times, dtype=batch.times.dtype)
+    batch = batch._replace(times=jnp.asarray(times, batch.times.dtype), steps=steps)
     if grid is None:
         return batch
     repeat = lambda a: jnp.tile(a, [1] * 3 + [grid // size for size in a.shape[3:-1]] + [1])

@@ -2,8 +2,8 @@
 
 import pytest
 
-from leadax.experiments import coda
 from leadax.experiments.study import Options, carry_out
+from leadax.experiments.targets import coda
 
 
 def test_lines():
@@ -27,9 +27,12 @@ def test_lines():
     assert "2.00e+00" in coda.sheet(rows).text()
 
 
-def test_a_novel_environment_has_two_numbers_of_its_own(tmp_path):
+def test_a_novel_environment_has_two_numbers_of_its_own(tmp_path, cheap_data, cheap_nets):
     """Nine environments with four trajectories are known, four with one are new."""
     run = coda.runs(Options("smoke", 1, 2, "clean"))[1]
-    known, novel = carry_out([run], tmp_path, lambda *ignored: None).rows
+    outcome = carry_out([run], tmp_path, lambda *ignored: None)
+    outcome.raise_if_failed()
+    known, novel = outcome.rows
     assert [known[k] for k in ("stage", "m", "n")] == ["known", 9, 80]
     assert [novel[k] for k in ("stage", "m", "n", "parameters_specific")] == ["novel", 4, 20, 2]
+    assert known["config"] != novel["config"]

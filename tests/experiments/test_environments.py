@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from leadax.experiments import environments, norms
-from leadax.experiments.environments import PAPER, SIZES, TOTAL, TRAJECTORIES
 from leadax.experiments.study import Options
+from leadax.experiments.study.groups import SIZES, TOTAL, TRAJECTORIES, Group
+from leadax.experiments.targets import environments, norms
+from leadax.experiments.targets.environments import PAPER
 
 
 def row(method, m, n, seed, error, group=0, protocol="paper"):
@@ -27,10 +28,11 @@ def test_every_group_is_learnt_once():
 
 def test_groups_cover_the_same_eight_environments(cheap_data):
     options = Options("smoke", 1, 1, "clean")
-    of = lambda m: [name for g in range(TOTAL // m) for name in environments.grouped(options, m, 1, g)[0].environments]
+    groups = lambda m: [Group(m, 1, number, m).data(options).train for number in range(TOTAL // m)]
+    of = lambda m: [name for train in groups(m) for name in train.environments]
     assert len(set(of(1))) == TOTAL
     assert all(of(m) == of(1) for m in SIZES)
-    train, test = environments.grouped(options, 4, 2, 1)
+    _, train, test = Group(4, 2, 1, 4).data(options)
     assert train.environments == test.environments
     assert (train.states.shape[1], test.states.shape[1]) == (2, 32)
 
@@ -60,11 +62,18 @@ def test_picture():
     assert all(list(x) == list(SIZES) for x in lines.values())
 
 
+def test_a_method_that_does_not_depend_on_m_learns_all_environments_at_once(cheap_data):
+    (run,) = environments.runs(Options("smoke", 2, 20, "clean", methods=("one-per-env",)))
+    (_, _, group), data = run.work.args, run.work.args[2].data(Options("smoke", 2, 20, "clean"))
+    assert (group.m, group.size, len(data.train.environments)) == (1, TOTAL, TOTAL)
+
+
 def test_norms():
     names = [run.name for run in norms.runs(Options("hour", 4, 100, "paper"))]
     assert len(set(names)) == len(norms.PAPER) * 2
     for protocol in ("paper", "clean"):
-        usual, other = norms.penalty(2, protocol), norms.penalty(math.inf, protocol)
+        penalty = lambda name, protocol=protocol: norms.contender(name, protocol).method.penalty
+        usual, other = penalty("leads p=2"), penalty("leads p=inf")
         assert (usual.norm.p, other.norm.p) == (2, math.inf)
         assert (usual.lipschitz, usual.norm.relative) == (other.lipschitz, True)
     rows = [{**row(name, 4, 1, 0, 1e-3)} for name in norms.NAMES]
@@ -76,5 +85,5 @@ def test_the_norm_reaches_the_method(monkeypatch, tmp_path):
     asked = []
     monkeypatch.setattr(norms, "group_rows", lambda *args: asked.append(args) or [])
     norms.runs(Options("smoke", 1, 1, "clean", methods=("leads p=inf",)))[0].work(tmp_path)
-    ((_, method, name, sizes, group, _),) = asked
-    assert (method.penalty.norm.p, name, sizes, group) == (math.inf, "leads p=inf", (4, 4, 1), 0)
+    ((_, contender, name, group, _),) = asked
+    assert (contender.method.penalty.norm.p, name, group) == (math.inf, "leads p=inf", Group(4, 1, 0, 4))

@@ -14,7 +14,8 @@ from tests.experiments.fake_runs import WORKED, fail, slow_runs, vanish
 
 from leadax import InputError, RunError
 from leadax.cli.executors import cluster, pool, workers_for
-from leadax.experiments.study import ERROR, Run, carry_out, do
+from leadax.experiments.study import Run, carry_out
+from leadax.experiments.study.runs import ERROR, do
 
 ROOT = Path(__file__).parents[2]
 NUMBERS = [(k, part) for k in range(6) for part in range(2)]
@@ -30,31 +31,45 @@ def workers_find_the_tests(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(ROOT / "src")]))
 
 
-def test_a_pool_does_them_in_several_processes(tmp_path):
+def test_a_pool_of_processes(tmp_path):
+    """Several do the runs. When one dies, its run and those that wait fail, and finished ones are kept."""
     told = []
     with pool(2, seeds=1) as executor:
         runs = [*slow_runs(6, 0.3), Run("bad", fail)]
         outcome = carry_out(runs, tmp_path, lambda *what: told.append(what), executor)
+        broken = carry_out([*runs[:6], Run("vanishing", vanish)], tmp_path, quietly, executor)
     assert numbers(outcome.rows) == NUMBERS, "in the order of the runs, whoever was first"
     processes = {(tmp_path / f"run{k}" / WORKED).read_text() for k in range(6)}
     assert len(processes) == 2
     assert f"{os.getpid()}\n" not in processes
     assert [(done, total) for done, total, _ in told] == [(k, 7) for k in range(8)]
-    with pytest.raises(RunError, match="run bad failed: the loss is not finite; what is done is kept"):
+    with pytest.raises(RunError, match="run bad failed: the loss is not finite; finished runs are kept"):
         outcome.raise_if_failed()
+    assert numbers(broken.rows) == NUMBERS
+    with pytest.raises(RunError, match="run vanishing failed: BrokenProcessPool"):
+        broken.raise_if_failed()
 
 
-def test_a_process_of_the_pool_that_dies(tmp_path):
-    """Its run and those that wait fail, finished ones are kept; the same again goes on."""
-    carry_out(slow_runs(1, 0.0), tmp_path, quietly)
-    runs = [*slow_runs(2, 0.0), Run("vanishing", vanish)]
-    with pool(2, seeds=1) as executor:
-        outcome = carry_out(runs, tmp_path, quietly, executor)
-    assert (0, 0) in numbers(outcome.rows)
-    assert "vanishing" in outcome.failures
-    with pytest.raises(RunError, match="BrokenProcessPool"):
-        outcome.raise_if_failed()
-    assert numbers(carry_out(runs[:2], tmp_path, quietly).rows) == NUMBERS[:4]
+def test_workers_end_with_a_process_that_is_killed(tmp_path):
+    command = [sys.executable, "-m", "tests.experiments.orphans", str(tmp_path)]
+    parent = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: len(list(tmp_path.iterdir())) == 2 or parent.poll() is not None)
+        workers = [int(file.name) for file in tmp_path.iterdir()]
+        assert len(workers) == 2
+        assert all(map(alive, workers))
+    finally:
+        parent.kill()
+        parent.wait(timeout=20)
+    wait_until(lambda: not any(map(alive, workers)), seconds=20)
+
+
+def alive(process: int) -> bool:
+    """Whether a process is there and more than a record that nobody has asked for yet."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text()
+    except FileNotFoundError:
+        return False
 
 
 def test_a_failure_leaves_the_others_alone(tmp_path):

@@ -1,16 +1,19 @@
 """Forecasts in files: small, read back, drawn; and curves on the way."""
 
-import json
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from leadax import InputError, Trajectories
-from leadax.experiments import figures, forecasts
-from leadax.experiments.curves import keep_curves, read_curves, thinned
-from leadax.experiments.forecasts import GRAIN, keep_forecasts, read_forecasts
-from leadax.experiments.study import ROWS, Options
+from leadax.experiments.results import curves
+from leadax.experiments.results.curves import keep_curves, read_curves, thinned
+from leadax.experiments.results.finished import write_finished
+from leadax.experiments.results.forecasts import GRAIN, keep_forecasts, read_forecasts
+from leadax.experiments.study import Options
+from leadax.experiments.targets import figures
+from leadax.records import Look
 from leadax.report.sequences import montage
 
 
@@ -19,6 +22,10 @@ class Off:
 
     def __init__(self, truth, error):
         self.truth, self.error = truth, error
+
+    def member(self, number):
+        assert number == 0, "the first of several members"
+        return self
 
     def predict(self, state, times, environment):
         return self.truth.states[self.truth.environments.index(environment), 0] + self.error
@@ -31,8 +38,7 @@ def field():
 
 
 @pytest.fixture
-def kept(field, tmp_path, monkeypatch):
-    monkeypatch.setattr(forecasts, "first_seed", lambda model: model)
+def kept(field, tmp_path):
     path = tmp_path / "forecasts-gray-scott-paper.npz"
     errors = getattr(keep_forecasts, "__wrapped__", keep_forecasts)(
         {"leads": Off(field, 0.25), "ft-node": Off(field, 0.5)}, field, 1, path
@@ -88,16 +94,19 @@ def test_runs_are_of_the_models_of_table_1():
     assert names[1] == "gray-scott-one-per-env+ft-node+leads-clean-4x600-0"
 
 
-def test_curves_are_thinned_and_merged(tmp_path):
+def test_curves_are_thinned_and_merged(tmp_path, monkeypatch):
+    """A test error that is not finite is kept as one."""
+    tests = [(1 / (k + 1), 2.0 if k < 499 else math.nan) for k in range(500)]
+    looks = [Look(k + 1, (1.0,), (1.0,), (0.0,), test, float(k)) for k, test in enumerate(tests)]
+    monkeypatch.setattr(curves, "looks_of", lambda folder: looks)
     setting = {"system": "gray-scott", "m": 3, "n": 10, "protocol": "paper", "steps": 500}
     for method in ("leads", "one-for-all"):
         (tmp_path / method).mkdir()
-        (tmp_path / method / ROWS).write_text(json.dumps([{**setting, "method": method}]))
-        looks = [{"step": k + 1, "test": [1 / (k + 1), 2.0], "seconds": float(k)} for k in range(500)]
-        (tmp_path / method / "metrics.jsonl").write_text("".join(json.dumps(look) + "\n" for look in looks))
+        write_finished(tmp_path / method, {}, [{**setting, "method": method}])
         keep_curves([tmp_path / method, tmp_path / "unfinished"], tmp_path / "curves.csv")
     rows = read_curves(tmp_path / "curves.csv")
     assert {row["method"] for row in rows} == {"leads", "one-for-all"}
     assert len(rows) == 2 * 2 * len(thinned(500)) < 100
     assert rows[-1]["steps"] == 500
+    assert math.isnan(rows[-1]["mse_test"])
     assert read_curves(Path("nowhere.csv")) == []

@@ -8,10 +8,11 @@ import pytest
 
 from leadax.cli import run
 from leadax.cli.reproduce import NAMES
-from leadax.experiments.linear import PAPER, bound, data, figures, runs, table
-from leadax.experiments.rows import read_rows
-from leadax.experiments.study import Options
+from leadax.experiments.results.rows import read_rows
+from leadax.experiments.study import Options, carry_out
+from leadax.experiments.study.linear_groups import Group, simulated
 from leadax.experiments.targets import TARGETS
+from leadax.experiments.targets.linear import PAPER, bound, figures, runs, table
 
 RESULTS = Path(__file__).parents[2] / "results"
 
@@ -26,10 +27,21 @@ def test_every_group_is_learnt():
 
 
 def test_environments_start_from_states_of_their_own():
-    few = data("train", 2, "paper", 0)
+    few = simulated("train", 2, "paper", 0)
     starts = few.states[:, :, 0].reshape(-1, 8)
     assert np.linalg.matrix_rank(starts) == 8
     assert len(np.unique(starts.round(9), axis=0)) == 16
+
+
+def test_a_group_is_learnt(tmp_path):
+    """The last two of eight environments; g_e is compared with the best decomposition."""
+    options = Options("smoke", 1, 2, "paper", methods=("leads",))
+    chosen = next(run for run in runs(options) if "m2-n2-group3" in run.name)
+    outcome = carry_out([chosen], tmp_path, lambda *ignored: None)
+    outcome.raise_if_failed()
+    assert [row["environment"] for row in outcome.rows] == Group(2, 2, 3).names
+    assert all(row["distance"] > 0 and row["distance_of_data"] > 0 for row in outcome.rows)
+    assert not any("mse_minimum" in row for row in outcome.rows), "nobody looked at the test data on the way"
 
 
 def test_the_bound_falls_with_m_and_with_the_penalty():

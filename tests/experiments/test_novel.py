@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from leadax.data import Trajectories
-from leadax.experiments import novel, table1
-from leadax.experiments.study import Options, carry_out
+from leadax.experiments.study import Options, carry_out, models
+from leadax.experiments.targets import novel
+from leadax.records import Look
 
 SETTING = {"system": "lotka-volterra", "m": 2, "n": 20, "protocol": "paper", "pretraining_steps": 12_000}
 
@@ -59,16 +60,17 @@ def test_runs_start_from_the_model_of_table_1(tmp_path, monkeypatch):
 
     def trained(options, system, method, runs):
         asked.append((system, method, runs))
-        return SimpleNamespace(about={"steps": 12_000})
+        return SimpleNamespace(training=SimpleNamespace(steps=12_000))
 
     def adapt(model, data, *, scheme, steps, **options):
         assert len(data.environments) == 2
         assert options["run"] == tmp_path / "novel" / f"lotka-volterra-{scheme}-clean-2x7-0-after-12000"
-        return SimpleNamespace(about={"looks": [{"step": steps, "test": [0.5, 0.7], "seconds": 1.5}]})
+        look = Look(steps, (1.0, 1.0), (1.0, 1.0), (0.0, 0.0), (0.5, 0.7), 1.5)
+        return SimpleNamespace(training=SimpleNamespace(looks=[look]))
 
     two = Trajectories.from_arrays(range(20), np.zeros((2, 1, 20, 2)), environments=["a", "b"])
-    monkeypatch.setattr(novel, "data", lambda *ignored: two)
-    monkeypatch.setattr(novel, "trained_before", trained)
+    monkeypatch.setattr(novel, "simulated", lambda *ignored: two)
+    monkeypatch.setattr(novel, "trained_for_table1", trained)
     monkeypatch.setattr(novel, "adapt", adapt)
     options = Options("hour", 2, 7, "clean", system="lotka-volterra")
     runs = [run for run in novel.runs(options) if "shared-only" not in run.name]
@@ -85,7 +87,7 @@ def test_runs_start_from_the_model_of_table_1(tmp_path, monkeypatch):
 def test_the_model_of_table_1():
     """Has the steps of its own budget, a share of them where they take long, or those that were asked for."""
     options = Options("hour", 2, 7, "clean", exact=True)
-    name = lambda system, options: table1.run_name(table1.before(options), system, "leads")
+    name = lambda system, options: models.run_name(models.of_table1(options), system, "leads")
     assert name("lotka-volterra", options) == "lotka-volterra-leads-clean-2x12000-0"
     assert name("gray-scott", options) == "gray-scott-leads-clean-2x600-0"
     assert name("gray-scott", replace(options, model_steps=900)) == "gray-scott-leads-clean-2x900-0"

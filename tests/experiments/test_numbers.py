@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from leadax.experiments.rows import read_rows
-from leadax.experiments.table1 import PAPER
+from leadax.experiments.results.rows import read_rows
 from leadax.experiments.targets import TARGETS
+from leadax.experiments.targets.table1 import PAPER
 
 ROOT = Path(__file__).parent.parent.parent
 METHODS = {

@@ -3,29 +3,47 @@
 from typing import get_args, get_type_hints
 
 import jax.numpy as jnp
-import jax.random as jr
 import numpy as np
 import pytest
 
-from leadax import Leads, Trajectories
+from leadax import Trajectories
 from leadax.cli import run
 from leadax.cli.reproduce import reproduce
-from leadax.experiments import learning, norms
-from leadax.experiments.presets import PRESETS
-from leadax.experiments.protocols import PROTOCOLS
-from leadax.experiments.rows import reported
-from leadax.experiments.study import Options
-from leadax.experiments.table1 import SYSTEMS, data
-from leadax.experiments.targets import TARGETS
-from leadax.nets import MLP, Scaled
-from leadax.penalty import EmpiricalNorm, Omega
+from leadax.data.units import Units
+from leadax.defaults import PRESETS
+from leadax.experiments.study import Options, learning
+from leadax.experiments.study.learning import Data
+from leadax.experiments.study.models import CONTENDERS, SYSTEMS, simulated
+from leadax.experiments.study.protocols import PRESET_OF, PROTOCOLS, reported
+from leadax.experiments.targets import TARGETS, norms
+from leadax.nets import ConvNet
+from leadax.nets.architecture import architecture
+from leadax.penalties import EmpiricalNorm, Omega
+from leadax.systems import SYSTEMS as ALL_SYSTEMS
 from leadax.systems.system import Protocol
+
+SHAPES = {"lotka-volterra": (2,), "gray-scott": (8, 8, 2), "navier-stokes": (8, 8, 1)}
+
+
+def data_of(system):
+    states = np.random.default_rng(0).uniform(1, 2, (2, 1, 4, *SHAPES[system]))
+    return Trajectories.from_arrays(range(4), states)
 
 
 def test_every_one_can_be_asked_for_and_has_known_rules():
     choices, _ = get_args(get_type_hints(reproduce)["protocol"])  # or None
     assert set(PROTOCOLS) == set(get_args(choices))
     assert {protocol.rules for protocol in PROTOCOLS.values()} == set(get_args(Protocol))
+
+
+def test_every_system_has_settings():
+    assert {PRESET_OF.get(system, system) for system in ALL_SYSTEMS} == set(PRESETS)
+    for protocol in PROTOCOLS.values():
+        for system in ALL_SYSTEMS:
+            protocol.describe(system)
+    paper, fast = (PROTOCOLS[name] for name in ("paper", "fast"))
+    assert fast.describe("navier-stokes-text") == fast.describe("navier-stokes") != paper.describe("navier-stokes")
+    assert fast.describe("lotka-volterra-coda") == paper.describe("lotka-volterra")
 
 
 def test_targets_without_fields_have_no_fast():
@@ -35,52 +53,67 @@ def test_targets_without_fields_have_no_fast():
 
 
 def test_fast_has_the_data_and_errors_of_paper(cheap_data):
-    assert (
-        data("lotka-volterra", "train", "fast", 0).fingerprint
-        == data("lotka-volterra", "train", "paper", 0).fingerprint
-    )
-    assert norms.penalty(2, "paper") != norms.penalty(2, "clean")
+    found = [simulated("lotka-volterra", "train", name, 0).fingerprint for name in ("fast", "paper")]
+    assert found[0] == found[1]
+    penalties = [norms.contender("leads p=2", name).method.penalty for name in ("paper", "clean")]
+    assert penalties[0] != penalties[1]
     line = {"mse_minimum": 1.0, "mse_minimum_std_over_seeds": 0.1, "mse_test": 2.0, "mse_std_over_seeds": 0.2}
-    found = {name: reported({**line, "protocol": name}) for name in PROTOCOLS}
-    assert found == {"paper": (1.0, 0.1), "fast": (1.0, 0.1), "clean": (2.0, 0.2)}
+    errors = {name: reported({**line, "protocol": name}) for name in PROTOCOLS}
+    assert errors == {"paper": (1.0, 0.1), "fast": (1.0, 0.1), "clean": (2.0, 0.2)}
 
 
-def test_fast_standardises_the_one_system_whose_states_need_it(cheap_data):
-    settings = {name: PROTOCOLS["fast"].settings(data(name, "train", "fast", 0)) for name in SYSTEMS}
-    net = lambda name: settings[name].net((8, 8, 2) if name == "gray-scott" else (2,), key=jr.key(0))
-    assert isinstance(net("gray-scott"), Scaled)
-    assert isinstance(net("lotka-volterra"), MLP)
-    assert settings["gray-scott"].solver == "midpoint"
-    assert settings["navier-stokes"].net == PRESETS["navier-stokes"].net
+def test_the_paper_has_the_units_of_the_data_and_its_own_penalty():
+    for system in SYSTEMS:
+        data = data_of(system)
+        paper, clean = (PROTOCOLS[name].defaults(system, data) for name in ("paper", "clean"))
+        assert paper.units == clean.units == Units.ones(len(data.channels))
+        assert paper.penalty_weight == clean.penalty_weight == PRESETS[system].penalty_weight
+        assert (paper.penalty.norm.per_pixel, clean.penalty.norm.per_pixel) == (True, False)
+        assert (paper.clip, paper.longest_step, paper.kappa, paper.box) == (None,) * 4
 
 
-def test_the_penalty_of_fast_is_not_divided_by_fields_that_cross_zero(cheap_data):
-    for name in SYSTEMS:
-        omega = PROTOCOLS["fast"].settings(data(name, "train", "fast", 0)).penalty("paper")
-        assert isinstance(omega, Omega)
-        assert isinstance(omega.norm, EmpiricalNorm)
-        assert omega.norm.relative == (name == "lotka-volterra"), name
+def test_fast_standardises_the_one_system_whose_states_need_it():
+    found = {system: PROTOCOLS["fast"].defaults(system, data_of(system)) for system in SYSTEMS}
+    assert found["gray-scott"].units == Units.measured(data_of("gray-scott"))
+    assert (found["gray-scott"].net, found["gray-scott"].solver) == (architecture(ConvNet), "midpoint")
+    assert found["navier-stokes"].units == Units.ones(1)
+    assert found["navier-stokes"].net == architecture(PRESETS["navier-stokes"].net)
+    assert found["lotka-volterra"] == PROTOCOLS["paper"].defaults("lotka-volterra", data_of("lotka-volterra"))
+
+
+def test_the_penalty_of_fast_is_not_divided_by_fields_that_cross_zero():
+    for system, alpha in {"lotka-volterra": 1e-2, "gray-scott": 1.0, "navier-stokes": 1e-3}.items():
+        defaults = PROTOCOLS["fast"].defaults(system, data_of(system))
+        assert isinstance(defaults.penalty, Omega)
+        assert isinstance(defaults.penalty.norm, EmpiricalNorm)
+        assert defaults.penalty.norm.relative == (system == "lotka-volterra"), system
+        assert defaults.penalty.alpha == alpha
+        assert defaults.penalty_weight == (2e-4 if system == "lotka-volterra" else 1e-3)
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_training_is_as_the_protocol_says(name, tmp_path, monkeypatch):
-    """Fields are learnt in few steps by `fast`, vectors as in `paper`."""
-    field, vector = (Trajectories.from_arrays(range(3), np.ones((1, 1, 3, *shape))) for shape in ((8, 8, 1), (2,)))
-    given = []
+    """Fields are learnt in few steps by `fast`, vectors as in `paper`; and recurrent nets see standardised states."""
+    asked = []
 
     class Stop(Exception):
         pass
 
-    def fit(*_, **options):
-        given.append(options)
+    def fit(method, train, **how):
+        asked.append(how)
         raise Stop
 
     monkeypatch.setattr(learning, "fit", fit)
-    for train in (field, vector):
+    for system, method in (("gray-scott", "leads"), ("lotka-volterra", "leads"), ("lotka-volterra", "ft-rnn")):
+        data = Data(system, data_of(system), data_of(system))
         with pytest.raises(Stop):
-            learning.learn(Leads(), train, None, Options("hour", 1, 400, name), tmp_path)
-    assert {options["protocol"] for options in given} == {PROTOCOLS[name].rules}
-    assert ["learning_rate" in options for options in given] == [name == "fast", False]
+            learning.learn(CONTENDERS[method], data, Options("hour", 1, 400, name), tmp_path)
+    assert {how["recipe"].protocol for how in asked} == {PROTOCOLS[name].rules}
+    assert ["learning_rate" in how for how in asked] == [name == "fast", False, False]
+    assert [how["defaults"].units == Units.ones(2) for how in asked] == [name != "fast", True, False]
     if name == "fast":
-        probability = given[0]["sampling"].probability
+        field, vector, _ = (how["recipe"] for how in asked)
+        assert (asked[0]["optimiser"], field.decay, field.batch_size) == ("muon", "one-cycle", 1)
+        assert (vector.decay, vector.batch_size) == (None, None)
+        probability = field.sampling.probability
         np.testing.assert_allclose([probability(jnp.array(s)) for s in (0, 399)], [0.9925, 0.05], rtol=1e-3)

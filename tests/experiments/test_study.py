@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from leadax import InputError, RunError, __version__
-from leadax.experiments.configs import config_column, keep_configs
-from leadax.experiments.rows import check_replaceable, merged, read_rows, summarise, write_rows
-from leadax.experiments.study import ROWS, Options, Run, carry_out
+from leadax.experiments.results.configs import config_column, keep_configs
+from leadax.experiments.results.finished import ROWS
+from leadax.experiments.results.rows import check_replaceable, merged, read_rows, write_rows
+from leadax.experiments.results.summary import summarise
+from leadax.experiments.study import Options, Run, carry_out
 
 ROW = {"system": "linear", "method": "leads", "m": 2, "n": 40, "protocol": "clean", "steps": 10, "seed": 0}
 
@@ -39,6 +41,22 @@ def test_finished_runs_are_not_done_again(tmp_path):
     assert [row["name"] for row in outcome.rows] == ["b"]
     with pytest.raises(RunError, match="is damaged: remove that file"):
         outcome.raise_if_failed()
+
+
+def test_a_run_that_was_finished_with_other_settings(tmp_path):
+    """One line says which; runs without that difference go on."""
+    ask = lambda **settings: Run(
+        "a", lambda folder: [{"x": 1}], {"method": {"type": "leads", **settings}, "rank": (1,)}
+    )
+    assert carry_out([ask(weight=0.1)], tmp_path, nothing).rows == carry_out([ask(weight=0.1)], tmp_path, nothing).rows
+    outcome = carry_out([ask(weight=0.2), Run("b", lambda folder: [{"x": 2}])], tmp_path, nothing)
+    assert [row["x"] for row in outcome.rows] == [2]
+    text = r"a was finished with other settings: its `method.weight` is 0.1, asked for was 0.2; choose another `--runs`"
+    with pytest.raises(RunError, match=text):
+        outcome.raise_if_failed()
+    (tmp_path / "a" / ROWS).write_text("[]")
+    with pytest.raises(RunError, match=r"finished by Leadax 0\.1"):
+        carry_out([ask()], tmp_path, nothing).raise_if_failed()
 
 
 def test_a_run_that_fails_is_done_again(tmp_path):
@@ -134,6 +152,15 @@ def test_what_a_run_was_is_kept_under_a_short_name(tmp_path):
     assert json.loads((tmp_path / "configs.json").read_text()) == {names[0]: {"rate": 1}, names[2]: {"rate": 2}}
     write_rows([{**ROW, "mse_test": 1.0, "config": "12e45678"}], tmp_path / "table1.csv")
     assert read_rows(tmp_path / "table1.csv")[0]["config"] == "12e45678"
+
+
+def test_measured_units_are_of_the_data(tmp_path):
+    ones = {"mean": [0.0], "scale": [1.0], "time": 1.0}
+    for k, units in enumerate([ones, {**ones, "time": 2.0}, {**ones, "mean": [3.0]}]):
+        (tmp_path / str(k)).mkdir()
+        (tmp_path / str(k) / "config.json").write_text(json.dumps({"train": str(k), "units": units}))
+    names = [config_column(tmp_path / str(k))["config"] for k in range(3)]
+    assert names[0] != names[1] == names[2]
 
 
 def test_spreads_are_those_of_all_trajectories():

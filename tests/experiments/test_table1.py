@@ -5,9 +5,10 @@ import json
 import pytest
 
 from leadax.cli import run
-from leadax.experiments.rows import write_rows
+from leadax.experiments.results.rows import write_rows
 from leadax.experiments.study import Options
-from leadax.experiments.table1 import METHODS_SHOWN, PAPER, SYSTEMS, runs, sheet, table
+from leadax.experiments.study.models import CONTENDERS, SYSTEMS
+from leadax.experiments.targets.table1 import PAPER, runs, sheet, table
 from leadax.methods import METHODS
 
 
@@ -18,10 +19,10 @@ def row(method: str, seed: int, environment: str, error: float) -> dict:
 
 
 def test_every_method_of_the_paper_on_every_system():
-    assert {(system, method) for system in SYSTEMS for method in list(METHODS_SHOWN)[:7]} == set(PAPER)
-    assert {name for name in METHODS_SHOWN if "(" not in name} == set(METHODS)
+    assert {(system, method) for system in SYSTEMS for method in list(CONTENDERS)[:7]} == set(PAPER)
+    assert {name for name in CONTENDERS if "(" not in name} == set(METHODS)
     names = [one.name for one in runs(Options("hour", 4, 1000, "paper"))]
-    assert len(set(names)) == len(SYSTEMS) * len(METHODS_SHOWN)
+    assert len(set(names)) == len(SYSTEMS) * len(CONTENDERS)
     assert "gray-scott-leads-paper-4x50-0" in names
     assert "gray-scott-leads-paper-4x1000-0" in [one.name for one in runs(Options("paper", 4, 1000, "paper"))]
     only = runs(Options("hour", 4, 1000, "clean", system="lotka-volterra"))
@@ -49,4 +50,4 @@ def test_what_is_printed_is_what_was_asked_for(tmp_path, capsys):
     assert methods() == ["leads"]
     assert run([*again, "--system", "gray-scott"]) == 2
     assert run([*again, "--protocol", "clean"]) == 2
-    assert "no results of what was asked for" in capsys.readouterr().err
+    assert "has no such results" in capsys.readouterr().err

@@ -78,6 +78,15 @@ def test_derivatives_of_any_order_in_any_mixture_of_modes(ours):
     np.testing.assert_allclose(thrice, (after[2] - before[2]) / 2e-5, rtol=1e-7)
 
 
+def test_jacobians():
+    """`jacfwd`, which implicit solvers use, maps over tangents; `jacrev` maps over cotangents."""
+    x, w = case((4,), 3, 2, 2)
+    forward, reverse = jax.jit(lambda x, w: [of(by_shifts)(x, w) for of in (jax.jacfwd, jax.jacrev)])(x, w)
+    columns = [convolve(unit, w) for unit in np.eye(8).reshape(8, 4, 2)]
+    for jacobian in (forward, reverse):
+        np.testing.assert_allclose(np.asarray(jacobian).reshape(8, 8).T, np.reshape(columns, (8, 8)), atol=1e-12)
+
+
 def test_bilinear_maps_along_any_axis_and_between_types():
     """`vmap` over other axes than the first, and arrays of different precision, as for JAX's own product."""
     ours = Bilinear(lambda a, b: a @ b.T, lambda out, b: out @ b, lambda a, out: out.T @ a)

@@ -1,6 +1,7 @@
 """Adaptive steps: SciPy, closed forms, failures, compilations.
 
-A solve takes seconds to compile, so most tests share one field of many terms, one form of inputs, and seven times.
+A solve takes seconds to compile. So most tests share one field of many terms, one form of inputs, and seven times; each
+solver is compiled once; and Bosh3 and Dopri5 are only compared with their tables.
 """
 
 import equinox as eqx
@@ -28,14 +29,14 @@ class Planar(eqx.Module):
 
 
 class Wave(eqx.Module):
-    """u(t) = a cos(3 t) + levels[k] from edges[k] on."""
+    """u(t) = a cos(3 t), and rises[k] more from edges[k] on."""
 
     amplitude: jax.Array
     edges: jax.Array
-    levels: jax.Array
+    rises: jax.Array
 
     def __call__(self, t):
-        level = self.levels[jnp.searchsorted(self.edges, t, side="right") - 1]
+        level = jnp.sum(jnp.where(t >= self.edges, self.rises, 0.0))
         return (self.amplitude * jnp.cos(3 * t) + level)[None]
 
 
@@ -48,10 +49,10 @@ IRREGULAR = np.array([0.0, 0.1, 0.7, 3.0, 3.01, 6.5, 10.0])
 PREY = np.array([1.2, 1.9])
 
 
-def planar(weights, start, times, amplitude=1.0, edges=(0, 97, 98, 99), levels=(0, 0, 0, 0), **settings):
-    wave = Wave(*(jnp.array(values, float) for values in (amplitude, edges, levels)))
-    field, jumps = Planar(jnp.asarray(weights)), np.array(edges[1:], float)
-    return predict(field, jnp.asarray(start), times, inputs=wave, jumps=jumps, **settings)
+def planar(weights, start, times, amplitude=1.0, edges=(97, 98, 99), rises=(0, 0, 0), **settings):
+    wave = Wave(*(jnp.array(values, float) for values in (amplitude, edges, rises)))
+    field, jumps = Planar(jnp.asarray(weights)), np.array(edges, float)
+    return predict(field, jnp.asarray(start), times, inputs=wave, jumps=jumps, **{"solver": "dopri8"} | settings)
 
 
 def scipy_states(weights, start, times, begin=0.0, **settings):
@@ -64,16 +65,16 @@ def reference():
     return scipy_states(FORCED_PREDATION, PREY, IRREGULAR, begin=5.0, rtol=1e-12, atol=1e-13, method="DOP853")
 
 
-def test_predict_against_scipy(reference):
-    states = planar(FORCED_PREDATION, PREY, IRREGULAR, begin=5.0, rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(states, reference, rtol=0, atol=1e-8)
-
-
-@pytest.mark.parametrize("solver", [name for name in SOLVERS if name not in ("bosh3", "dopri5")])
-def test_solver_keeps_its_tolerance(solver, reference):
-    """The error may exceed what each step may add to it, but not by much over ten time units."""
+@pytest.mark.parametrize(
+    ("solver", "tolerance", "allowance"),
     # Of first order: many small steps, hence many small errors.
-    tolerance, allowance = (1e-4, 1000) if solver == "implicit-euler" else (1e-7, 10)
+    [("dopri8", 1e-7, 1), ("dopri8", 1e-10, 1), ("kvaerno3", 1e-7, 10), ("implicit-euler", 1e-4, 1000)],
+)
+def test_predict_against_scipy(solver, tolerance, allowance, reference):
+    """The error may exceed what each step may add to it, but not by much over ten time units.
+
+    Interpolating between steps, instead of landing on the times, would make that of Dopri8 13 times its tolerance.
+    """
     settings = {"solver": solver, "rtol": tolerance, "atol": tolerance}
     states = planar(FORCED_PREDATION, PREY, IRREGULAR, begin=5.0, **settings)
     error = np.abs(states - reference).max()
@@ -93,7 +94,7 @@ def test_jumps_cost_no_accuracy():
     """dx/dt = u − x for a square wave that jumps between observations, at one, and at the last."""
     edges, levels = np.array([0.0, 1.0, 2.5, 4.0]), np.array([0.0, 1.0, -2.0, 50.0])
     times, start = np.array([0.0, 0.7, 0.8, 1.3, 2.5, 3.0, 4.0]), np.array([3.0, 0.0])
-    wave = {"amplitude": 0.0, "edges": edges, "levels": levels}
+    wave = {"amplitude": 0.0, "edges": edges[1:], "rises": np.diff(levels)}
     states = planar(RELAXATION, start, times, **wave, rtol=1e-9, atol=1e-9)
     at_edges = [3.0]
     for level, length in zip(levels[:-1], np.diff(edges), strict=True):
@@ -101,7 +102,7 @@ def test_jumps_cost_no_accuracy():
     piece = np.searchsorted(edges[:-1], times, side="right") - 1
     expected = levels[piece] + (np.array(at_edges)[piece] - levels[piece]) * np.exp(edges[piece] - times)
     error = np.abs(states[:, 0] - expected).max()
-    assert error < 3e-10, f"got {error}; 4e-8 if jumps are ignored, 6e-9 if the one at the last time is"
+    assert error < 2e-10, f"got {error}; 2e-8 if jumps are ignored, 7e-10 if the one at the last time is"
 
 
 def test_float32_compilations_and_many_times():
@@ -136,7 +137,7 @@ def test_implicit_solver_bears_what_explicit_ones_do_not():
     with pytest.raises(RunError, match=r"t = 1000: 16394 steps were not enough; .* try solver='kvaerno5'") as info:
         planar(VAN_DER_POL, start, times)
     assert "\n" not in str(info.value)
-    states = planar(VAN_DER_POL, start, times, solver="kvaerno5")
+    states = planar(VAN_DER_POL, start, times, solver="kvaerno3", rtol=1e-7, atol=1e-7)
     expected = scipy_states(VAN_DER_POL, start, times, rtol=1e-9, atol=1e-9, method="Radau")
     np.testing.assert_allclose(states, expected, rtol=1e-5, atol=1e-7)
 

@@ -1,14 +1,14 @@
 import jax
-import jax.random as jr
 import numpy as np
 import scipy.linalg
+from tests.systems.simulated import data_of
 
-from leadax.systems import get_system, simulate
+from leadax.systems import get_system
 from leadax.systems.linear import matrix, rotation
 
 
 def test_against_the_matrix_exponential():
-    data = simulate(get_system("linear"), key=jr.key(0))
+    data = data_of("linear", "clean")
     matrices = np.asarray(jax.jit(jax.vmap(matrix))(dict(data.parameters)))
     for e, (name, f) in enumerate(zip(data.environments, matrices, strict=True)):
         for k, t in enumerate(data.times[e, 0]):

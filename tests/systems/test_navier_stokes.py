@@ -4,8 +4,9 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import pytest
+from tests.systems.simulated import data_of
 
-from leadax.systems import get_system, simulate
+from leadax.systems import get_system
 from leadax.systems.navier_stokes import forcing, random_field, solver, tangent
 from leadax.systems.spectral import Torus, crank_nicolson_euler, integrating_factor_rk4
 
@@ -26,7 +27,14 @@ def flow():
 @pytest.fixture(scope="module")
 def later(flow):
     """The flow one unit of time later, with steps a sixth as long as those of the data."""
-    return solver(Torus(64), integrating_factor_rk4, 1 / 160)(flow, environment(), np.array([0.0, 1.0]))[-1]
+    return solved(Torus(64), integrating_factor_rk4, 1 / 160, flow, environment(), np.array([0.0, 1.0]))[-1]
+
+
+def solved(torus, stepper, max_step, state, parameters, times):
+    """As one program: to compile every operation by itself takes several times as long."""
+    return jax.jit(lambda state, parameters: solver(torus, stepper, max_step)(state, parameters, times))(
+        state, parameters
+    )
 
 
 def relative(measured, expected):
@@ -38,7 +46,7 @@ def test_unforced_eigenmode_decays(scheme):
     along = jnp.arange(32) / 32
     mode = jnp.sin(2 * jnp.pi * (along[None, :] + along[:, None]))[..., None]
     times = np.array([0.0, 1.0, 3.0])
-    states = solver(Torus(32), *SCHEMES[scheme])(mode, environment(amplitude=0.0), times)
+    states = solved(Torus(32), *SCHEMES[scheme], mode, environment(amplitude=0.0), times)
     for k, t in enumerate(times):
         expected = np.exp(-8 * np.pi**2 * 1e-3 * t) * mode
         assert relative(states[k], expected) < 1e-9, "the mode decays as exp(−8π²νt)"
@@ -47,24 +55,35 @@ def test_unforced_eigenmode_decays(scheme):
 @pytest.mark.parametrize(("scheme", "order", "steps"), [("paper", 1, (0.02, 0.01)), ("clean", 4, (0.125, 0.0625))])
 def test_order_in_time(flow, later, scheme, order, steps):
     stepper, _ = SCHEMES[scheme]
-    end = lambda dt: solver(Torus(64), stepper, dt)(flow, environment(), np.array([0.0, 1.0]))[-1]
+    end = lambda dt: solved(Torus(64), stepper, dt, flow, environment(), np.array([0.0, 1.0]))[-1]
     coarse, fine = (relative(end(dt), later) for dt in steps)
     measured = np.log2(coarse / fine)
     assert abs(measured - order) < 0.25, f"expected order {order}, measured {measured:.2f}"
 
 
-def test_mean_vorticity_stays_zero():
-    data = simulate(get_system("navier-stokes"), key=jr.key(0), trajectories=1)
-    assert data.space == (32, 32), "every second point of a finer grid is observed"
-    assert np.abs(data.states.mean(axis=(3, 4))).max() < 1e-12
+@pytest.mark.parametrize("protocol", ["paper", "clean"])
+def test_mean_vorticity_stays_zero(flow, protocol):
+    """In the data, and in the long flow before their first point."""
+    assert np.abs(data_of("navier-stokes", protocol).states.mean(axis=(3, 4))).max() < 1e-12
+    start = flow if protocol == "clean" else jax.jit(get_system("navier-stokes", protocol).initial_state)(jr.key(3))
+    assert abs(start.mean()) < 1e-12
+    assert 0.1 < start.std() < 10, f"a developed flow, neither decayed nor exploded: {start.std()}"
+
+
+@pytest.mark.parametrize(("protocol", "size"), [("paper", 32), ("clean", 64)])
+def test_every_second_point_of_the_finer_grid_is_observed(protocol, size):
+    system = get_system("navier-stokes", protocol)
+    state = jr.normal(jr.key(0), jax.eval_shape(system.initial_state, jr.key(0)).shape)
+    assert state.shape == (size, size, 1)
+    np.testing.assert_array_equal(system.observe(state), state[:: size // 32, :: size // 32])
 
 
 def test_clean_data_are_right_to_six_digits_and_paper_data_are_not(flow):
     times = np.array([0.0, 1.0, 2.0])
-    finer = Torus(64).resample(flow, 128)
-    exact = solver(Torus(128), integrating_factor_rk4, 0.02)(finer, environment(), times)[:, ::4, ::4]
-    clean = solver(Torus(64), *SCHEMES["clean"])(flow, environment(), times)[:, ::2, ::2]
-    paper = solver(Torus(32), *SCHEMES["paper"])(flow[::2, ::2], environment(), times)
+    finer = jax.jit(lambda field: Torus(64).resample(field, 128))(flow)
+    exact = solved(Torus(128), integrating_factor_rk4, 0.02, finer, environment(), times)[:, ::4, ::4]
+    clean = solved(Torus(64), *SCHEMES["clean"], flow, environment(), times)[:, ::2, ::2]
+    paper = solved(Torus(32), *SCHEMES["paper"], flow[::2, ::2], environment(), times)
     assert relative(clean[1:], exact[1:]) < 1e-6
     assert 1e-5 < relative(paper[1:], exact[1:]) < 3e-3
 
@@ -72,14 +91,19 @@ def test_clean_data_are_right_to_six_digits_and_paper_data_are_not(flow):
 def test_against_exponax(flow):
     # Exponax has the opposite sign of vorticity. It knows no forcing: half a kick before and after each step.
     dt, count = 0.005, 100
-    force = jnp.swapaxes(forcing(environment(), 64), 0, 1)[None]
-    with jax.numpy_dtype_promotion("standard"):
+
+    @jax.jit
+    def exponax_flow(w):
+        force = jnp.swapaxes(forcing(environment(), 64), 0, 1)[None]
         stepper = exponax.stepper.NavierStokesVorticity(
             2, 1.0, 64, dt, diffusivity=1e-3, vorticity_convection_scale=-1.0, order=4
         )
         step = lambda _, w: stepper(w + 0.5 * dt * force) + 0.5 * dt * force
-        theirs = jax.lax.fori_loop(0, count, step, jnp.swapaxes(flow[..., 0], 0, 1)[None])
-    ours = solver(Torus(64), *SCHEMES["clean"])(flow, environment(), np.array([0.0, dt * count]))[-1]
+        return jax.lax.fori_loop(0, count, step, w)
+
+    with jax.numpy_dtype_promotion("standard"):
+        theirs = exponax_flow(jnp.swapaxes(flow[..., 0], 0, 1)[None])
+    ours = solved(Torus(64), *SCHEMES["clean"], flow, environment(), np.array([0.0, dt * count]))[-1]
     assert relative(ours[..., 0], jnp.swapaxes(theirs[0], 0, 1)) < 1e-6
 
 
@@ -94,13 +118,14 @@ def test_random_field():
 
 
 def test_resampling_keeps_the_field():
-    field = random_field(jr.key(1))
-    np.testing.assert_allclose(Torus(32).resample(field, 96)[::3, ::3], field, atol=1e-12)
+    field = jax.jit(random_field)(jr.key(1))
+    finer = jax.jit(lambda field: Torus(32).resample(field, 96))(field)
+    np.testing.assert_allclose(finer[::3, ::3], field, atol=1e-12)
 
 
 def test_tangent_of_the_forcing_alone():
     np.testing.assert_allclose(
-        tangent(jnp.zeros((32, 32, 1)), environment())[..., 0], forcing(environment(), 32), atol=1e-15
+        jax.jit(tangent)(jnp.zeros((32, 32, 1)), environment())[..., 0], forcing(environment(), 32), atol=1e-15
     )
 
 

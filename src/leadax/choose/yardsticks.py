@@ -8,6 +8,7 @@
 
 from collections.abc import Callable, Mapping
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
@@ -138,4 +139,4 @@ def _measured(
         squares[e, i] = (rule(histories[e], states[e, i, 0], times[e, i]) - states[e, i]) ** 2
     squares = np.where(np.asarray(asked.observed).reshape(states.shape), squares, 0.0)
     sums = squares.reshape(*times.shape, -1, shape[-1]).sum(axis=-2)
-    return summarise(sums[None], asked, units, test, protocol)
+    return summarise(jnp.asarray(sums[None]), asked, units, test, protocol)

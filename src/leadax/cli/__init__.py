@@ -1,5 +1,6 @@
 """The command line: the only place that prints. Nothing here imports JAX before a command needs it."""
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -39,6 +40,8 @@ DESCRIPTION = """Learn the dynamics that many environments share, and what sets 
 
 Start with: leadax demo"""
 
+# Mistakes in a path; all else, such as a full disk, is not the user's doing.
+OF_A_PATH = {errno.ENOENT, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.ENAMETOOLONG, errno.ELOOP}
 NOBODY_READS = 141  # as of a program that SIGPIPE has ended
 
 
@@ -65,7 +68,8 @@ def run(arguments: Sequence[str]) -> int:
     except SystemExit as exit:
         return _told("terminated", TERMINATED) if exit.code == TERMINATED else int(exit.code or 0)
     except OSError as error:
-        return _told(f"error: {error.filename or 'the system'}: {one_line(error)}", 1)
+        where = f"{error.filename}: " if error.filename else ""
+        return _told(f"error: {where}{one_line(error)}", 2 if error.errno in OF_A_PATH else 1)
     except RecursionError:
         return _told("error: something is nested too deeply", 1)
     except Exception as error:

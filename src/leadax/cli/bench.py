@@ -7,7 +7,7 @@ from .console import Json, optional, progress_bar, result
 from .names import check_name
 from .runtime import prepare
 
-# Also in `leadax.speed.SYSTEMS` (tested): a wrong name is answered without waiting for JAX.
+# As in `leadax.speed.SYSTEMS`, which a test compares: a wrong name must not have to wait for JAX.
 NAMES = ("lotka-volterra", "gray-scott", "navier-stokes")
 
 
@@ -48,8 +48,8 @@ def _text(rows: dict[str, dict[str, float]], machine: str) -> str:
             head,
             *lines,
             f"Matrix products: {rate:.0f} GFLOP/s. The limit: all linear maps of a step as plain products at that rate "
-            "(convolutions can do with fewer multiplications).",
-            "First step: with compiling, unless its program was kept on disk from before.",
+            "(convolutions need fewer multiplications).",
+            "First step: includes compilation, unless the program was in the cache on disk.",
             f"The reference: {machine} (docs/performance.md). More than 1x: this machine is faster.",
         ]
     )

@@ -8,7 +8,8 @@ from tyro.conf import Positional, arg
 
 from .._atomic import check_destination
 from ..errors import InputError
-from .console import Json, message, result
+from .checks import check_count
+from .console import Json, message, optional, result
 
 if TYPE_CHECKING:
     from ..theory import HypothesisSpace
@@ -31,25 +32,32 @@ def bound(
     *,
     m: Annotated[int, arg(help="Environments (a number).")],
     c: Annotated[float, arg(help="Largest squared error of a derivative, in (units of the states/time)².")],
-    n: Annotated[int | None, arg(help="Samples, that is points, per environment: gives the bound ε.")] = None,
+    n: Annotated[int | None, optional("INT", "Samples, that is points, per environment: gives the bound ε.")] = None,
     epsilon: Annotated[
-        float | None, arg(help="Test error minus training error, in (units of the states/time)²: gives the n needed.")
+        float | None,
+        optional("FLOAT", "Test error minus training error, in (units of the states/time)²: gives the n needed."),
     ] = None,
     delta: Annotated[float, arg(help="How often the statement may fail (a probability).")] = 0.05,
     z: Annotated[
-        float | None, arg(help="ε₁/ε, the share of ε that f gets, between 0 and 1 (no unit); the best by default.")
+        float | None, optional("FLOAT", "ε₁/ε, the share of ε that f gets, between 0 and 1; by default the best.")
     ] = None,
-    d: Annotated[int | None, arg(help="Linear: dimension of the states (a number).")] = None,
-    r: Annotated[float | None, arg(help="Linear: largest squared Frobenius norm of a G_e, in 1/time².")] = None,
-    r_shared: Annotated[float | None, arg(help="Linear: r′, the same of F, in 1/time².")] = None,
-    b: Annotated[float | None, arg(help="Linear: length of the longest state, in units of the states.")] = None,
-    R: Annotated[float | None, arg(help="Network: largest value |g_e(x)|, in units of the states/time.")] = None,
-    R_shared: Annotated[float | None, arg(help="Network: the same of f; R by default.")] = None,
-    L: Annotated[float | None, arg(help="Network: largest Lipschitz constant of a g_e, in 1/time.")] = None,
-    L_shared: Annotated[float | None, arg(help="Network: the same of f; L by default.")] = None,
-    W: Annotated[int | None, arg(help="Network: parameters of one net (a number).")] = None,
-    D: Annotated[int | None, arg(help="Network: layers of one net (a number).")] = None,
-    picture: Annotated[Path | None, arg(help="Draw n and ε against m here: .png, .svg or .pdf.")] = None,
+    d: Annotated[int | None, optional("INT", "Linear: dimension of the states (a number).")] = None,
+    r: Annotated[
+        float | None, optional("FLOAT", "Linear: largest squared Frobenius norm of a G_e, in 1/time².")
+    ] = None,
+    r_shared: Annotated[float | None, optional("FLOAT", "Linear: r′, the same of F, in 1/time².")] = None,
+    b: Annotated[
+        float | None, optional("FLOAT", "Linear: length of the longest state, in units of the states.")
+    ] = None,
+    R: Annotated[
+        float | None, optional("FLOAT", "Network: largest value |g_e(x)|, in units of the states/time.")
+    ] = None,
+    R_shared: Annotated[float | None, optional("FLOAT", "Network: the same of f; R by default.")] = None,
+    L: Annotated[float | None, optional("FLOAT", "Network: largest Lipschitz constant of a g_e, in 1/time.")] = None,
+    L_shared: Annotated[float | None, optional("FLOAT", "Network: the same of f; L by default.")] = None,
+    W: Annotated[int | None, optional("INT", "Network: parameters of one net (a number).")] = None,
+    D: Annotated[int | None, optional("INT", "Network: layers of one net (a number).")] = None,
+    picture: Annotated[Path | None, optional("FILE", "Draw n and ε against m to this .png, .svg or .pdf.")] = None,
     json: Json = False,
 ) -> None:
     """The paper's sample sizes (Props 2, 3) and error bounds (Prop. 5) from numbers. True, and far from tight.
@@ -59,6 +67,8 @@ def bound(
     """
     given = {"r": r, "r_shared": r_shared, "b": b, "d": d, "R": R, "R_shared": R_shared, "L": L, "L_shared": L_shared,
              "W": W, "D": D}  # fmt: skip
+    for name, count in (("m", m), ("n", n), ("d", d), ("W", W), ("D", D)):
+        check_count(f"--{name}", count)
     if n is None and epsilon is None:
         raise InputError("give `--n` for the bound from so many samples, `--epsilon` for the samples needed, or both")
     if picture is not None and picture.suffix not in PICTURES:

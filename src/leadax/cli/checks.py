@@ -13,6 +13,7 @@ LIMITS = {
     "--rank": 100_000,
     "--dimension": 10_000,
     "--trajectories": 1_000_000,
+    **dict.fromkeys(("--m", "--n", "--d", "--W", "--D"), 10**18),  # counts in formulas cost nothing
 }
 LARGEST = 2**31 - 1
 

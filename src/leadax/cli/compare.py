@@ -12,7 +12,7 @@ from .checks import check_run
 from .console import Json, message, optional, result
 from .names import METHODS, check_name
 from .options import OWN, DataFile, Training, open_model, read_data
-from .settings import Plan
+from .settings import Plan, check_used
 from .train import train_run
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ def compare_methods(
     names: list[str], training: "Trajectories", testing: "Trajectories", out: Path, options: Training
 ) -> list[dict[str, Any]]:
     """A row for each method, the smallest error first."""
+    if len(names) > 1:
+        check_used(names, options.settings())
     rows = []
     for name in names:
         done = train_run(name, training, testing, out / folder_of(name), options, skip=len(names) > 1)
@@ -73,6 +75,7 @@ def compare_methods(
                 "method": name,
                 "mse": done["test"]["last"],
                 "mse_minimum": done["test"]["minimum"],
+                "nmse": done["test"]["nmse"],
                 "mse_std_over_seeds": done["test"]["mse_std_over_seeds"],
                 "mse_std_over_trajectories": done["test"]["mse_std_over_trajectories"],
                 "mse_train": done["mse"],

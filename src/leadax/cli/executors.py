@@ -1,4 +1,4 @@
-"""Who does the runs of a study: this process, a pool of processes on this machine, or a Dask cluster."""
+"""Where the runs of a study are done: in this process, in several on this machine, or on a Dask cluster."""
 
 import multiprocessing
 import os
@@ -10,6 +10,7 @@ from typing import Any
 
 from .._atomic import one_line
 from ..errors import InputError
+from .checks import check_count
 from .runtime import prepare
 
 CONNECTING_SECONDS = 10
@@ -17,11 +18,12 @@ CONNECTING_SECONDS = 10
 
 @contextmanager
 def workers_for(runs: int, seeds: int, workers: int | None, scheduler: str | None) -> Iterator[Executor | None]:
-    """Who does so many runs: by default a process per core; None is this process, where the seeds use all cores."""
-    if workers is not None and workers < 1:
-        raise InputError(f"`--workers` must be at least 1, got {workers}")
+    """An executor for so many runs: by default one process per core. None is this process; seeds then use all cores."""
+    check_count("--workers", workers)
     if scheduler is not None and workers is not None:
-        raise InputError("`--workers` are processes on this machine, `--scheduler` has its own: leave one of them out")
+        raise InputError(
+            "`--workers` are processes on this machine, a `--scheduler` has its own: leave out one of them"
+        )
     workers = min(workers or len(_cores()), runs)
     if scheduler is not None:
         with cluster(scheduler, seeds) as executor:
@@ -35,7 +37,7 @@ def workers_for(runs: int, seeds: int, workers: int | None, scheduler: str | Non
 
 @contextmanager
 def pool(workers: int, seeds: int) -> Iterator[Executor]:
-    """Processes on this machine, each with its own cores. They end with the block, at once if it ends by an error."""
+    """Processes on this machine, each with its own cores. They end with the block; after an error, at once."""
     context = multiprocessing.get_context("spawn")  # JAX has threads, which do not survive a fork
     numbers: Any = context.Queue()
     for number in range(workers):
@@ -54,22 +56,25 @@ def pool(workers: int, seeds: int) -> Iterator[Executor]:
 
 def _start(numbers: Any, workers: int, seeds: int) -> None:
     """What a process of the pool does first."""
-    # Ctrl-C reaches the whole group of processes: these end at once, and the one that the user sees says so.
+    # Ctrl-C reaches all processes of the group: these end at once, and the one that the user started says so.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     own = _cores()[numbers.get() :: workers]
     if own and hasattr(os, "sched_setaffinity"):  # pinned, two processes on two cores do 1.4 times as much as unpinned
         os.sched_setaffinity(0, own)
     prepare(seeds, cores=max(1, len(own)))
+    from ..experiments.study.workers import end_with_parent
+
+    end_with_parent()
 
 
 def _cores() -> list[int]:
-    """Those that this process may use."""
+    """The cores that this process may use."""
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
 
 
 @contextmanager
 def cluster(address: str, seeds: int) -> Iterator[Executor]:
-    """The workers of a Dask scheduler. They and we see the folder of runs under the same path."""
+    """The workers of a Dask scheduler. The folder of runs must have the same path for them as for us."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -84,7 +89,7 @@ def cluster(address: str, seeds: int) -> Iterator[Executor]:
 
 
 class _Prepared(Executor):
-    """Another executor, whose workers settle first what must be settled before JAX starts."""
+    """Another executor, whose workers first settle what must be settled before JAX starts."""
 
     def __init__(self, inner: Executor, seeds: int):
         self._inner, self._seeds = inner, seeds

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 OWN = "or package.module:Name for one of your own"
 DECAYS = (
-    "How the learning rate changes: cosine, to zero at the last step; constant, as in the paper; one-cycle, up and down, "
-    "for higher rates."
+    "How the learning rate changes: cosine, to zero at the last step; constant, as in the paper; one-cycle, up and "
+    "down, for higher rates."
 )
 
 DataFile: TypeAlias = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DATA", help="A data file.")]
@@ -35,8 +35,8 @@ Using: TypeAlias = Annotated[
     str | None,
     optional(
         "PACKAGE.MODULE:NAME[,…]",
-        "Methods, nets, penalties or functions of your own that the model is made of. They are imported; modules in the "
-        "current folder are found too.",
+        "Methods, nets, penalties or functions of your own that the model is made of. They are imported; modules in "
+        "the current folder are found too.",
     ),
 ]
 MethodName: TypeAlias = Annotated[str, tyro.conf.arg(metavar="NAME", help=f"{', '.join(METHODS)}, {OWN}.")]

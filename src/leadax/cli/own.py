@@ -69,7 +69,7 @@ def find_penalty(name: str) -> "Penalty":
     found = find(PENALTIES, name)
     penalty = found if isinstance(found, Penalty) else called(name, found)
     if not isinstance(penalty, Penalty):
-        raise InputError(f"`{name}` gives a {type(penalty).__name__}, expected a Penalty")
+        raise InputError(f"`{name}` gives {type(penalty).__name__}, expected a Penalty")
     return penalty
 
 
@@ -84,7 +84,7 @@ def find_system(name: str, protocol: str | None) -> "System":
         raise InputError(f"`{name}` is one system, whatever the protocol: leave out `--protocol {protocol}`")
     system = found if isinstance(found, System) or not callable(found) else called(name, found, protocol or "clean")
     if not isinstance(system, System):
-        raise InputError(f"`{name}` gives a {type(system).__name__}, expected a System or a function that returns one")
+        raise InputError(f"`{name}` gives {type(system).__name__}, expected a System or a function that returns one")
     return system
 
 

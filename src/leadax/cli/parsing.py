@@ -3,9 +3,11 @@
 import difflib
 import functools
 import io
+import itertools
 import re
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from typing import Any
 
 import tyro
@@ -80,21 +82,20 @@ def _unknown_option(command: Command, arguments: Sequence[str]) -> str | None:
 
 def _options(command: Command) -> Iterator[str]:
     """All options of a command, as its help lists them."""
-    help_text = tyro.extras.get_parser(command, config=CONFIG).format_help()
-    yield from re.findall(r"(?<![\w-])--[a-zA-Z][\w-]*", _plain(help_text))
+    with redirect_stdout(io.StringIO()) as help_text, suppress(SystemExit):
+        tyro.cli(command, args=["--help"], config=CONFIG)
+    yield from re.findall(r"(?<![\w-])--[a-zA-Z][\w-]*", _plain(help_text.getvalue()))
 
 
 def one_line(box: str) -> str:
     """What a box of tyro's says, in one line; without its headline, its help texts and the frame.
 
-    >>> one_line("╭─ Value error ─╮\\n│ Error parsing --n: invalid literal for int() with base 10: 'x' │\\n│ ─── │\\n╰─╯")
+    >>> one_line("╭─ Value error ─╮\\n│ Error parsing --n: invalid literal for int() with base 10: 'x' │\\n╰─╯")
     '`--n` must be a whole number, got `x`'
     """
-    lines = [line[1:].rstrip("│ ") for line in _plain(box).splitlines() if line.startswith("│")]
-    first = lines[: next((k for k, line in enumerate(lines) if line.strip().startswith("──")), len(lines))]
-    missing = [line.strip() for line in first[1:] if re.match(r" {5}\S", line)]
-    if first and first[0].strip().startswith("Missing from") and missing:
-        return f"it needs {' and '.join(missing)}"
+    first = _first_section(box)
+    if first and first[0].startswith("Missing from"):
+        return "it needs " + " and ".join(line.strip() for line in first if re.match(r" {4}\S", line))
     text = " ".join(line.strip() for line in first)
     if choice := re.match(r"invalid choice '(.*)' for argument '(\S+)'\. Expected one of \((.*)\)\.", text):
         value, option, words = choice.groups()
@@ -103,6 +104,14 @@ def one_line(box: str) -> str:
     for pattern, meaning in MEANINGS.items():
         text = re.sub(pattern, meaning, text)
     return text or "this cannot be understood"
+
+
+def _first_section(box: str) -> list[str]:
+    """The lines from the headline to the first rule. Where a terminal cannot show a frame, there is none."""
+    lines = [line.strip("│").rstrip("│ ") for line in _plain(box).splitlines()[1:]]
+    is_rule = lambda line: not line.strip(" ─-")
+    lines = list(itertools.dropwhile(is_rule, lines))
+    return textwrap.dedent("\n".join(itertools.takewhile(lambda line: not is_rule(line), lines))).splitlines()
 
 
 def _plain(text: str) -> str:

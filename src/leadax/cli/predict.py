@@ -41,11 +41,11 @@ def predict(
         times: When, in the unit of the data's times: numbers separated by commas, or START:STOP:STEP; by default each
             trajectory's own times.
     """
-    from ..data.files import check_output
-
     chosen = None if times is None else parsed_times(times)
     if solver is not None:
         check_name("solver", solver, ADAPTIVE)
+    from ..data.files import check_output
+
     check_output(out, overwrite=overwrite)
     observed = read_data(data)
     prepare()

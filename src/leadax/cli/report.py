@@ -71,6 +71,8 @@ def _write_results(results: Path, out: Path) -> None:
     from ..experiments.results.page import results_page
     from ..experiments.targets import TARGETS
 
+    for path in results.glob("*"):
+        check_file(path)
     page = results_page(TARGETS, results, out)
     with replacing(out, overwrite=True) as temporary:
         temporary.write_text(page, encoding="utf-8")

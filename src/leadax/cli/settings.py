@@ -45,17 +45,18 @@ class Plan:
         if not isinstance(kind, type):  # a function: only its result knows its settings
             kind = type(called(name, build))
         if not dataclasses.is_dataclass(kind):
-            raise InputError(f"`{name}` gives a {kind.__name__}, expected a method")
+            raise InputError(f"`{name}` gives {kind.__name__}, expected a Method")
         return cls(name, build, _annotations(kind), fixed)
 
     def method(self, given: Mapping[str, Any], *, skip: bool) -> "Method":
         """The method with these settings; one that it does not have is refused, or skipped."""
-        values = {name: self._value(name, value) for name, value in given.items() if self._takes(name, value, skip)}
+        values = {name: self._value(name, value) for name, value in given.items() if self.takes(name, value, skip=skip)}
         if isinstance(self.build, type | functools.partial):
             return called(self.name, self.build, **values)
         return dataclasses.replace(called(self.name, self.build), **values)
 
-    def _takes(self, name: str, value: Any, skip: bool) -> bool:
+    def takes(self, name: str, value: Any, *, skip: bool) -> bool:
+        """Whether the method has a setting; if not, it is refused unless it may be skipped."""
         if name in self.fixed:
             problem = f"`{self.name}` has settled on `{name}` = {self.fixed[name]:g}"
         elif name in OF_THE_PENALTY and any(self.fixed.get(weight) == 0 for weight in WEIGHTS):
@@ -80,17 +81,25 @@ class Plan:
         return OBJECTS[name](value) if name in OBJECTS else typed(name, value, self.fields[name])
 
 
+def check_used(names: Sequence[str], given: Mapping[str, Any]) -> None:
+    """An `InputError` if a setting is left out for every one of several methods."""
+    plans = [Plan.of(name) for name in names]
+    for setting, value in given.items():
+        if not any(plan.takes(setting, value, skip=True) for plan in plans):
+            raise InputError(f"none of {', '.join(names)} has a setting `{setting}`: leave it out")
+
+
 def with_lipschitz_weight(
     method: "Method", name: str, alpha: float | None, defaults: "Defaults", *, skip: bool
 ) -> "Method":
     """The method with another weight α of the Lipschitz part within Ω."""
     if alpha is None:
         return method
-    penalty = getattr(method, "penalty", "none")
+    penalty: Any = getattr(method, "penalty", "none")
     penalty = defaults.penalty if penalty is None else penalty
     if any(getattr(method, weight, None) == 0 for weight in WEIGHTS):
         problem = f"the penalty of `{name}` has the weight 0"
-    elif not dataclasses.is_dataclass(penalty):
+    elif isinstance(penalty, str):
         problem = f"`{name}` has no penalty"
     elif "alpha" not in {field.name for field in dataclasses.fields(penalty)}:
         problem = f"the penalty of `{name}`, {type(penalty).__name__}, has no Lipschitz part"

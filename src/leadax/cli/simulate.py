@@ -16,8 +16,8 @@ SystemName = Annotated[
     tyro.conf.Positional,
     tyro.conf.arg(
         metavar="SYSTEM",
-        help=f"{', '.join(SYSTEMS)}; or package.module:NAME, a System of your own or a function from a protocol to one. "
-        "lotka-volterra-coda has nine other environments, navier-stokes-text the fourth forcing as the paper prints it.",
+        help=f"{', '.join(SYSTEMS)}; or package.module:NAME, a System of yours, or a function from a protocol to one. "
+        "lotka-volterra-coda has nine other environments, navier-stokes-text the fourth forcing as printed.",
     ),
 ]
 Out = Annotated[
@@ -50,12 +50,12 @@ def simulate(
         environments: Only the first so many environments; all by default.
         seed: The same seed gives the same data.
     """
-    from ..data.files import check_output
-
     check_name("system", system, SYSTEMS)
     check_count("--trajectories", trajectories)
     check_count("--environments", environments)
     check_seed(seed)
+    from ..data.files import check_output
+
     check_output(out, overwrite=overwrite)
 
     import jax.random as jr

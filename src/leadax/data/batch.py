@@ -87,7 +87,7 @@ def _start(data: Trajectories, complete: np.ndarray) -> np.ndarray:
     usable = complete.any(axis=2) & (data.lengths - start >= 2)
     for e, i in np.argwhere(~usable & (data.lengths > 0))[:1]:
         raise InputError(
-            f"trajectory {i} of environment `{data.environments[e]}` never has all channels observed at one time with "
-            "a point after it: a forecast needs such a state to start from, leave it out"
+            f"trajectory {i} of environment `{data.environments[e]}` has no point with all channels observed that is "
+            "followed by another point: a forecast needs one to start from; remove the trajectory"
         )
     return start

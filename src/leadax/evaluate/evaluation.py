@@ -112,12 +112,12 @@ class Evaluation:
 
     @property
     def median_nmse(self) -> float:
-        """The median over trajectories: a few that go wrong do not hide how the others fare."""
+        """The median over trajectories: a few that go wrong do not hide how the others do."""
         return float(np.median(self.nmse_per_trajectory, axis=1).mean())
 
     @property
     def diverged(self) -> int:
-        """How many trajectories have a forecast that leaves all bounds: further off than 100 units, or not finite."""
+        """The number of trajectories whose forecast diverged: not finite, or off by more than 100 units."""
         off = self.channel_sums > 1e4 * np.square(self.scales) * np.maximum(self.channel_counts, 1)
         lost = np.where(self.channel_counts > 0, off | ~np.isfinite(self.channel_sums), False)
         return int(np.sum(lost.any(axis=(0, 3, 4))))
@@ -150,7 +150,7 @@ class Evaluation:
             f"{self.nmse:.3g} of the variance (R² {self.r2:.3f}), half of the trajectories below {self.median_nmse:.3g}"
         ]
         if self.diverged:
-            lines += [f"{self.diverged} of {int(self._observed.sum())} forecasts left all bounds"]
+            lines += [f"{self.diverged} of {int(self._observed.sum())} forecasts diverged"]
         lines += [f"  {name:30} {value:.3e}" for name, value in self.mse_per_environment.items()]
         return "\n".join(lines)
 

@@ -61,7 +61,7 @@ class Model(eqx.Module):
 
     @property
     def protocol(self) -> str:
-        """The rules by which its errors are counted, `clean` unless it was trained by those of the paper."""
+        """How its errors are counted: `clean`, or `paper` if it was trained that way."""
         return self.training.config.protocol if self.training else "clean"
 
     @property
@@ -130,7 +130,7 @@ class Model(eqx.Module):
         if state.shape[-len(self.state_shape) :] != self.state_shape:
             raise InputError(f"`state` must have the shape (…, {self.state_shape}) of the model, got {state.shape}")
         if times.ndim != 1 or len(times) < 1 or not (np.all(np.isfinite(times)) and np.all(np.diff(times) > 0)):
-            raise InputError("`times` must be one-dimensional, finite and increase")
+            raise InputError("`times` must be one-dimensional, finite and increasing")
         if not isinstance(state, Tracer) and not np.all(np.isfinite(state)):
             raise InputError("`state` must be finite, got NaN or infinity in it: start from an observed state")
 

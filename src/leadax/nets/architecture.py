@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -47,7 +47,10 @@ def architecture(net: Any) -> Architecture | None:
         net = net.func
     if not callable(net):
         raise InputError(f"`net` must be a class of nets such as `MLP`, or a function that builds one, got {net!r}")
-    return Architecture(net, tuple(sorted((name, _hashable(name, value)) for name, value in options.items())))
+    return Architecture(
+        cast("Callable[..., Net]", net),
+        tuple(sorted((name, _hashable(name, value)) for name, value in options.items())),
+    )
 
 
 def _hashable(name: str, value: Any) -> Hashable:

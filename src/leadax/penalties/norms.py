@@ -32,10 +32,10 @@ class EmpiricalNorm(Penalty):
     8.0
     """
 
-    p: float = eqx.field(static=True, default=2.0)
+    p: float | int = eqx.field(static=True, default=2.0)
     relative: bool = eqx.field(static=True, default=True)
     per_pixel: bool = eqx.field(static=True, default=False)
-    epsilon: float = eqx.field(static=True, default=1e-5)
+    epsilon: float | int = eqx.field(static=True, default=1e-5)
 
     def __check_init__(self):
         if not self.p >= 1:

@@ -1,4 +1,4 @@
-"""What people look at: pictures and pages. Reads data, knows no training code."""
+"""What people look at: pictures, tables and pages of data and fitted models."""
 
 from .data import data_figures as data_figures
 from .data import data_page as data_page

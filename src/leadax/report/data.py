@@ -6,6 +6,7 @@ import numpy as np
 
 from ..data import Trajectories
 from ..errors import InputError
+from .fields import space_time
 from .page import Page
 from .style import COLOURS, LARGEST, drawable, field_scale, label, new_figure, short, styled
 
@@ -65,8 +66,8 @@ def data_figures(data: Trajectories) -> "dict[str, Figure]":
 def _lines(data: Trajectories) -> "Figure":
     rows, plane = len(data.environments), len(data.channels) > 1
     figure = new_figure(7.2, 1.0 + 1.35 * rows)
-    columns = {"ncols": 2, "width_ratios": [2.6, 1]} if plane else {"ncols": 1}
-    axes = figure.subplots(rows, squeeze=False, sharex="col", **columns)
+    widths = [2.6, 1] if plane else [1]
+    axes = figure.subplots(rows, len(widths), squeeze=False, sharex="col", width_ratios=widths)
     for e, row in enumerate(axes):
         _over_time(row[0], data, e)
         if plane:

@@ -1,21 +1,21 @@
-"""The learnt f and g_e of a system of two channels, as vector fields."""
+"""The learnt f and g_e of a system with two channels, as vector fields."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..data import Trajectories
-from .style import label, new_figure, panel_grid, styled
+from .style import drawable, label, new_figure, panel_grid, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from .._types import VectorField
-    from ..model import Model
+    from ..model import LearntField, Model
 
 WIDTH = 9.0
 MAX_ENVIRONMENTS = 5
+MAX_DOTS = 500
 ARROWS = 15
 PADDING = 0.1
 
@@ -30,16 +30,12 @@ class Panel(NamedTuple):
 
 
 def vector_fields(model: "Model", data: Trajectories) -> "Figure":
-    """f, then g_e of the first environments, over the region of the data; colour is size, on one scale for all."""
-    x, y = grid(_points(data.states))
-    panels = [_panel("f", "shared", model, model.shared, x, y, _points(data.states))]
-    for e, name in enumerate(data.environments[:MAX_ENVIRONMENTS]):
-        panels.append(_panel("g", label(name, 30), model, model.specific(name), x, y, _points(data.states[e])))
-    # A method without one of the two halves has zero there.
-    panels = [panel for panel in panels if np.any(panel.field != 0)] or panels
+    """f and the g_e of the first environments, over the region of the data; colour is size, on one scale for all."""
+    x, y = grid(complete_states(data.states, None))
+    panels = _panels(model, data, x, y)
     rows, columns = panel_grid(len(panels), most=3)
     width = min(WIDTH, 3.8 * columns)
-    # Of the data: what a net makes up far from them may be of any size.
+    # Of the data: far from them a net may have any size.
     largest = max(float(np.nanmax(_size(panel.at_points), initial=0.0)) for panel in panels) or 1.0
     with styled():
         figure = new_figure(width, 0.4 + rows * 0.85 * width / columns)
@@ -50,9 +46,8 @@ def vector_fields(model: "Model", data: Trajectories) -> "Figure":
             axis.set_axis_off()
         figure.supxlabel(label(data.channels[0], 60), fontsize=8)
         figure.supylabel(label(data.channels[1], 60), fontsize=8)
-        figure.colorbar(
-            axes[0, 0].collections[0], ax=axes, label="size of the vector", aspect=40, pad=0.02, extend="max"
-        )
+        arrows = axes[0, 0].collections[0]
+        figure.colorbar(arrows, ax=axes, label="size of the vector", aspect=40, pad=0.02, extend="max")
     return figure
 
 
@@ -69,26 +64,38 @@ def grid(points: np.ndarray, count: int = ARROWS) -> tuple[np.ndarray, np.ndarra
     return x, y
 
 
-def _panel(
-    letter: str, of: str, model: "Model", field: "VectorField", x: np.ndarray, y: np.ndarray, points: np.ndarray
-) -> Panel:
-    on_grid = _values(model, field, np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2))
-    at_points = _values(model, field, points)
-    title = f"{letter}, {of}\nmean |{letter}| = {np.mean(_size(at_points)):.2g}"
-    return Panel(title, on_grid.reshape(len(y), len(x), 2), points, at_points)
+def complete_states(states: np.ndarray, most: int | None) -> np.ndarray:
+    """The states with both channels observed, `(point, 2)`: all, or about so many of them, evenly chosen."""
+    rows = drawable(states.reshape(-1, 2))
+    rows = rows[~np.isnan(rows).any(axis=1)]
+    return rows if most is None else rows[:: max(1, -(-len(rows) // most))]
 
 
-def _values(model: "Model", field: "VectorField", points: np.ndarray) -> np.ndarray:
+def _panels(model: "Model", data: Trajectories, x: np.ndarray, y: np.ndarray) -> list[Panel]:
+    shown = range(min(len(data.environments), MAX_ENVIRONMENTS))
+    dots = [complete_states(data.states[e], MAX_DOTS) for e in shown]
+    mesh, edges = np.stack(np.meshgrid(x, y), axis=-1), np.cumsum([0, *map(len, dots)])
+    # Every field at all points: calls of one shape are compiled once.
+    points = np.concatenate([mesh.reshape(-1, 2), *dots])
+
+    def panel(letter: str, name: str, field: "LearntField", of: slice) -> Panel:
+        on_grid, at_points = np.split(_values(field, points), [ARROWS**2])
+        title = f"{letter}, {name}\nmean |{letter}| = {np.mean(_size(at_points[of])):.2g}"
+        return Panel(title, on_grid.reshape(mesh.shape), points[ARROWS**2 :][of], at_points[of])
+
+    panels = [panel("f", "shared", model.shared, slice(None))]
+    for e in shown:
+        name = data.environments[e]
+        panels.append(panel("g", label(name, 30), model.specific(name), slice(edges[e], edges[e + 1])))
+    # A method without one of the two parts has zero there.
+    return [panel for panel in panels if np.any(panel.field != 0)] or panels
+
+
+def _values(field: "LearntField", points: np.ndarray) -> np.ndarray:
     import jax
-    import jax.numpy as jnp
 
-    dtype = jax.tree.leaves(model.parts)[0].dtype
-    return np.asarray(jax.vmap(field)(jnp.asarray(points, dtype)), float)
-
-
-def _points(states: np.ndarray) -> np.ndarray:
-    rows = states.reshape(-1, 2)
-    return rows[~np.isnan(rows).any(axis=1)]
+    with np.errstate(all="ignore"):
+        return drawable(np.asarray(jax.vmap(field)(points), float))
 
 
 def _size(vectors: np.ndarray) -> np.ndarray:
@@ -103,7 +110,7 @@ def _draw(axis: "Axes", x: np.ndarray, y: np.ndarray, panel: Panel, largest: flo
     colours = ListedColormap(colormaps["viridis_r"](np.linspace(0.12, 1.0, 256)))
     size = _size(panel.field)
     direction = panel.field / np.where(size > 0, size, 1.0)[..., None]
-    axis.plot(*panel.points.T, ".", ms=2.5, color="#777777", alpha=0.5, zorder=0)
+    axis.plot(*panel.points.T, ".", ms=2.5, color="#333333", alpha=0.6, zorder=3)
     # Arrows of equal length: their directions can be read where they are small, too.
     shape: dict[str, Any] = {"pivot": "mid", "angles": "xy", "scale": 1.15 * ARROWS, "scale_units": "width"}
     weight: dict[str, Any] = {"width": 0.006, "headwidth": 4.5}

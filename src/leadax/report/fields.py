@@ -1,12 +1,13 @@
-"""True against predicted fields: final states in the plane, space and time on a line; and maps of the error."""
+"""True and predicted fields, and maps of the error: final states in the plane, space and time on a line."""
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from .forecasts import Forecasts
-from .style import field_scale, label, new_figure, styled
+from .style import field_scale, label, new_figure, span_of, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 WIDTH = 9.0
 MAX_PANEL = 2.0
-# With more methods than this, the maps of the error go below the states instead of beside them.
+# With more methods than this, the maps of the error are below the states instead of beside them.
 MAX_BESIDE = 3
 
 Pictures: TypeAlias = dict[str, np.ndarray]
@@ -46,7 +47,7 @@ def field_comparison(forecasts: Sequence[Forecasts], channel: int, name: str, la
 
     **Arguments**
 
-    - `largest`: the error that is brightest; from the data by default.
+    - `channel`: its position; `name`: its name; `largest`: the error that is brightest, by default from the data.
     """
     rows = [_row(forecast, channel) for forecast in forecasts]
     truth = np.concatenate([row.truth.ravel() for row in rows])
@@ -60,15 +61,18 @@ def field_comparison(forecasts: Sequence[Forecasts], channel: int, name: str, la
 
 
 def error_scale(truth: np.ndarray, errors: np.ndarray, largest: float | None = None) -> dict[str, Any]:
-    """Colours from zero to the largest error, but to no more than the range of the truth: one wild forecast hides none.
+    """Colours from zero to the largest error, or to the range of the truth: a wild forecast does not hide the others.
 
-    Or to another `largest`, to compare with other pictures.
+    **Arguments**
+
+    - `largest`: the upper end instead, to compare with other pictures.
 
     >>> error_scale(np.array([1.0, 3.0]), np.array([0.5, 1e9]))
     {'cmap': 'magma', 'vmin': 0.0, 'vmax': 2.0}
     """
-    span = float(np.nanmax(truth) - np.nanmin(truth)) or 1.0
-    most = float(np.nanmax(errors, initial=0.0)) or span
+    low, high = span_of(truth)
+    span = high - low or 1.0
+    most = span_of(errors)[1] or span
     return {"cmap": "magma", "vmin": 0.0, "vmax": largest or min(most, span)}
 
 
@@ -76,6 +80,7 @@ def _row(forecast: Forecasts, channel: int) -> Row:
     if forecast.truth.ndim == 3:
         times, shown = forecast.times, lambda states: states[..., channel].T
     else:
+        # The start is complete, so that there is one.
         last = np.flatnonzero(~np.isnan(forecast.truth[..., channel]).all(axis=(1, 2)))[-1]
         times, shown = None, lambda states: states[last, ..., channel]
     predicted = {name: shown(states) for name, states in forecast.predicted.items()}
@@ -116,7 +121,7 @@ def _draw(
 
 
 def colour_bar(figure: "Figure", drawn: Any, axes: Any, values: np.ndarray, scale: Any, unit: str) -> None:
-    """A bar below the axes, with an arrow at an end that some of the values are beyond."""
+    """A colour bar below the axes, with an arrow at each end that some values are beyond."""
     low, high = scale["vmin"], scale["vmax"]
     slack = 1e-3 * (high - low)
     beyond = (bool(np.any(values < low - slack)), bool(np.any(values > high + slack)))
@@ -130,5 +135,13 @@ def _paint(axis: "Axes", times: np.ndarray | None, values: np.ndarray, scale: An
         axis.set_xticks([])
         return axis.imshow(values, origin="lower", interpolation="none", **scale)
     axis.locator_params(axis="x", nbins=3)
-    # As an image within the SVG: thousands of squares would make the page slow.
-    return axis.pcolormesh(times, np.arange(len(values)), values, shading="nearest", rasterized=True, **scale)
+    return space_time(axis, times, values, scale)
+
+
+def space_time(axis: "Axes", times: np.ndarray, values: np.ndarray, scale: Any) -> Any:
+    """A field on a line, `(x, time)`: space upwards, time to the right."""
+    with warnings.catch_warnings():
+        # Times that are too large to draw have been clipped to one and the same.
+        warnings.filterwarnings("ignore", message="The input coordinates to pcolormesh")
+        # As an image within the SVG: thousands of squares would make the page slow.
+        return axis.pcolormesh(times, np.arange(len(values)), values, shading="nearest", rasterized=True, **scale)

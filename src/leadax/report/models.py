@@ -106,8 +106,8 @@ def _decomposition(
         return {}
     error = lambda name: np.nan_to_num(evaluations[name].mse, nan=np.inf, posinf=np.inf)
     name = min(having, key=lambda name: (not isinstance(models[name].method, Leads), error(name)))
-    which = " (the mean over seeds)" if models[name].members > 1 else ""
-    caption = f"What {short(name)} learnt{which}: f, shared by all environments, and g of single ones; dots are test data"
+    who = short(name) + (" (mean over seeds)" if models[name].members > 1 else "")
+    caption = f"What {who} learnt: f, shared by all environments, and g of single ones; dots are test data"
     return {caption: vector_fields(models[name], test)}
 
 

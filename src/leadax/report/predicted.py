@@ -18,7 +18,8 @@ def predict_first(model: Model, data: Trajectories) -> Float[np.ndarray, "env ti
     In the units of the data. Beyond the end of a trajectory its last forecast is repeated.
     """
     first = data.select(slice(None), 0)
-    batch = prepare(first, model.units, model.method, longest=model.longest_step, dtype=model.dtype)
+    rules = {"longest": model.longest_step, "box": model.box, "dtype": model.dtype}
+    batch = prepare(first, model.units, model.method, **rules)
     starts, steps = batch.states[:, 0, 0], jax.tree.map(lambda a: a[:, 0], batch.steps)
     members = _forecasts(numbers_as_arrays(model.method, model.dtype), model.for_data(first), starts, steps)
     with np.errstate(invalid="ignore"):  # a forecast may blow up

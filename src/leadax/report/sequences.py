@@ -1,4 +1,4 @@
-"""Whole forecasts of fields in the plane: a block per method, a row per environment, time to the right."""
+"""Whole forecasts of fields in the plane: one block per method, one row per environment, time to the right."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ Block = Callable[[Forecasts], np.ndarray]
 
 
 def state_sequences(forecasts: Sequence[Forecasts], channel: int, name: str) -> "Figure":
-    """Figs. S1 and S3 of the paper: the states that each method predicts, and the truth."""
+    """Figs. S1 and S3 of the paper: the states that each method predicts, and the true ones."""
     truth: Block = lambda f: f.truth[..., channel]
     of = lambda method: lambda f: f.predicted[method][..., channel]
     blocks = {**{method: of(method) for method in forecasts[0].predicted}, "truth": truth}
@@ -29,11 +29,11 @@ def state_sequences(forecasts: Sequence[Forecasts], channel: int, name: str) -> 
 
 
 def error_sequences(forecasts: Sequence[Forecasts], channel: int, name: str, largest: float | None = None) -> "Figure":
-    """Figs. S2 and S4: the absolute errors of each method.
+    """Figs. S2 and S4 of the paper: the absolute errors of each method.
 
     **Arguments**
 
-    - `largest`: the error that is brightest; from the data by default.
+    - `channel`: its position; `name`: its name; `largest`: the error that is brightest, by default from the data.
     """
     of = lambda method: lambda f: np.abs(f.predicted[method] - f.truth)[..., channel]
     blocks = {method: of(method) for method in forecasts[0].predicted}
@@ -58,14 +58,14 @@ def _sequences(forecasts: Sequence[Forecasts], blocks: dict[str, Block], scale: 
             axis.set_yticks(middles, [label(f.environment, 12) for f in forecasts], size="x-small")
             axis.tick_params(length=0)
             axis.spines[:].set_visible(False)
-        axes[-1].set_xticks([(k + 0.5) * width - GAP for k in range(len(times))], [f"t = {time:g}" for time in times])
+        axes[-1].set_xticks([(k + 0.5) * width - GAP for k in range(len(times))], [f"t = {time:.4g}" for time in times])
         every = np.concatenate([picture.ravel() for picture in pictures.values()])
         colour_bar(figure, drawn, list(axes), every, scale, label(unit, 60))
     return figure
 
 
 def montage(sequences: Sequence[np.ndarray]) -> np.ndarray:
-    """One picture of many, `(time, y, x)` each: time to the right, one sequence below the other, y upwards in each.
+    """One picture of many, `(time, y, x)` each: time to the right, one sequence below the other, y upwards.
 
     >>> montage([np.ones((2, 3, 4)), np.zeros((2, 3, 4))]).shape
     (8, 10)

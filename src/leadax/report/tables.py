@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from ..model import Model
 
 UNKNOWN = "–"
-HEADER = ["method", "mean squared error", "± seeds", "± trajectories", "R²", "diverged", "parameters", "steps", "seconds"]
+HEADER = ["method", "mean squared error", "± seeds", "± trajectories", "R²", "diverged"]
+COST = ["parameters", "steps"]
 
 
 def method_table(
@@ -20,7 +21,8 @@ def method_table(
 ) -> tuple[list[str], list[list[str]]]:
     """Header and rows: the errors of each method, and what they cost."""
     best = smallest({name: evaluations[name].mse for name in models})
-    return HEADER, [_method(name, models[name], evaluations[name], best=name == best) for name in models]
+    rows = [_method(name, models[name], evaluations[name], best=name == best) for name in models]
+    return [*HEADER, *COST, "seconds"], rows
 
 
 def _method(name: str, model: "Model", evaluation: "Evaluation", *, best: bool) -> list[str]:
@@ -44,7 +46,7 @@ def learning_table(models: "Mapping[str, Model]") -> tuple[list[str], list[list[
         last = model.training.looks[-1] if model.training and model.training.looks else None
         errors = [last.loss, last.error, last.validation, last.test] if last else [None] * 4
         rows.append([short(name), *map(_mean, errors), str(model.members), *_cost(model)])
-    return ["run", "loss", "training error", "validation error", "test error", "seeds", "parameters", "steps"], rows
+    return ["run", "loss", "training error", "validation error", "test error", "seeds", *COST], rows
 
 
 def environment_table(evaluations: "Mapping[str, Evaluation]") -> tuple[list[str], list[list[str]]]:

@@ -3,17 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .style import COLOURS, new_figure, styled
+from .style import COLOURS, LARGEST, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 WITHOUT, WITH = "leads-no-min", "leads"
+ARROW = {"arrowstyle": "-|>", "alpha": 0.6, "lw": 1, "shrinkA": 2, "shrinkB": 2, "mutation_scale": 8}
 
 
 def error_and_bound(lines: Sequence[Mapping[str, Any]]) -> "Figure":
-    """Fig. 1 of the paper: test error on the left, bound on the right; arrows from without the penalty to with it.
+    """Fig. 1 of the paper: test error on the left, bound on the right; arrows show what the penalty changes.
 
     **Arguments**
 
@@ -37,16 +38,22 @@ def error_and_bound(lines: Sequence[Mapping[str, Any]]) -> "Figure":
 
 
 def samples_and_bound(m: Sequence[int], n: Sequence[int], bound: Sequence[float | None]) -> "Figure":
-    """Samples that are enough, and the bound from a fixed number of them, over the number of environments."""
+    """Sufficient numbers of samples, and bounds from a fixed number of them, over the number of environments.
+
+    **Arguments**
+
+    - `m`: numbers of environments; `n`: sufficient samples for each; `bound`: ε for each, None if there is none.
+    """
     with styled():
         figure = new_figure(7.2, 2.8)
         left, right = figure.subplots(1, 2)
         for axis, values, colour in ((left, n, COLOURS[0]), (right, bound, COLOURS[1])):
-            shown = [(x, y) for x, y in zip(m, values, strict=True) if y is not None]
+            # Sample sizes may be integers too large for an array.
+            shown = [(x, min(float(y), LARGEST)) for x, y in zip(m, values, strict=True) if y is not None]
             axis.plot(*zip(*shown, strict=True), color=colour, marker="o", ms=3.5)
             axis.set_yscale("log")
             environments_axis(axis, m)
-        left.set(title="samples that are enough", ylabel="samples per environment, n")
+        left.set(title="sufficient samples", ylabel="samples per environment, n")
         right.set(title="bound on test error − training error", ylabel="ε")
         _plain_numbers(right)
     return figure
@@ -58,27 +65,18 @@ def _pair(axis: "Axes", lines: list[Mapping[str, Any]], value: str, colour: str,
     for method, style, name in ((WITHOUT, (0, (4, 2)), "without"), (WITH, "-", "with")):
         chosen = sorted((line for line in lines if line["method"] == method or line["m"] == 1), key=lambda x: x["m"])
         ends[method] = {line["m"]: line[value] for line in chosen}
-        axis.plot(*zip(*ends[method].items(), strict=True), color=colour, ls=style, marker="o", ms=3.5, lw=1.4,
-                  label=f"n = {n}, {name} penalty")  # fmt: skip
-        if value == "mse_test" and all(line["mse_std_over_seeds"] is not None for line in chosen):
-            axis.errorbar([line["m"] for line in chosen], [line[value] for line in chosen],
-                          [line["mse_std_over_seeds"] for line in chosen], color=colour, ls="", lw=1)  # fmt: skip
+        m, values = list(ends[method]), list(ends[method].values())
+        axis.plot(m, values, color=colour, ls=style, marker="o", ms=3.5, lw=1.4, label=f"n = {n}, {name} penalty")
+        spread = [line["mse_std_over_seeds"] for line in chosen]
+        if value == "mse_test" and None not in spread:
+            axis.errorbar([line["m"] for line in chosen], [line[value] for line in chosen], spread, color=colour, ls="")
     for m, start in ends[WITHOUT].items():
         if m > 1 and m in ends[WITH]:
-            arrow = {
-                "arrowstyle": "-|>",
-                "color": colour,
-                "alpha": 0.6,
-                "lw": 1,
-                "shrinkA": 2,
-                "shrinkB": 2,
-                "mutation_scale": 8,
-            }
-            axis.annotate("", (m, ends[WITH][m]), (m, start), arrowprops=arrow)
+            axis.annotate("", (m, ends[WITH][m]), (m, start), arrowprops=ARROW | {"color": colour})
 
 
 def environments_axis(axis: "Axes", m: Sequence[int]) -> None:
-    """The number of environments, which doubles, along x."""
+    """The number of environments along x, in powers of two."""
     from matplotlib.ticker import NullLocator
 
     axis.set_xscale("log", base=2)
@@ -91,7 +89,7 @@ def _plain_numbers(axis: "Axes") -> None:
     from matplotlib.ticker import LogLocator, NullFormatter
 
     low, high = axis.get_ylim()
-    # A picture of less than a decade has too few ticks otherwise.
+    # With ticks at 1, 2 and 5 alone, less than a decade would have too few.
     axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high > 10 * low else tuple(range(1, 10))))
     axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axis.yaxis.set_minor_formatter(NullFormatter())

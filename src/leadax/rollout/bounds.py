@@ -17,7 +17,7 @@ def kept_within(field: VectorField, bounds: Float[Array, "2 channel"] | None) ->
 
     >>> import jax.numpy as jnp
     >>> cubic = kept_within(lambda t, x, u: x**3, jnp.array([[-2.0], [2.0]]))
-    >>> [float(cubic(0.0, jnp.array([x]), None)[0]) for x in (1.0, 2.0, 12.0)]
+    >>> [float(cubic(jnp.array(0.0), jnp.array([x]), None)[0]) for x in (1.0, 2.0, 12.0)]
     [1.0, 8.0, -2.0]
     """
     if bounds is None:

@@ -40,11 +40,11 @@ def fit(
 
     - `method`: `Leads()`, `OneForAll()`, …; what it leaves open is chosen from the data;
     - `key`: a `jax.random` key; the same key gives the same bits on the same machine;
-    - `steps`: gradient steps; `seeds`: so many members at once, from different random weights;
-    - `test`: looked at on the way and never learnt from; `validation`: the model kept is the best on these data (see
+    - `steps`: gradient steps; `seeds`: the number of members, trained at once from different random weights;
+    - `test`: evaluated during training, never learnt from; `validation`: the model kept is the best on these data (see
       `leadax.hold_out`), not the last one;
-    - `learning_rate`: the highest on the way, 1e-3 by default; `optimiser`: `adam`, `muon`, or one of Optax, which has
-      a learning rate of its own and is recorded as `custom`: resume with the same;
+    - `learning_rate`: the highest during training, 1e-3 by default; `optimiser`: `adam`, `muon`, or an Optax optimiser,
+      which has a learning rate of its own and is recorded as `custom`: resume with the same;
     - `defaults`: what the method leaves open; `leadax.preset("lotka-volterra", train)` has the paper's;
     - `recipe`: further choices, see `Recipe`; `start`: begin from these parameters instead of random ones;
     - `run`: a folder for checkpoints, metrics, the model and its errors. An unfinished run there is resumed, the model

@@ -39,7 +39,7 @@ class Stage(NamedTuple):
 
 
 class HeldOut(NamedTuple):
-    """Data that are looked at on the way and never learnt from: to test on, or to choose the best model by."""
+    """Data that are evaluated during training but never learnt from: to test on, or to choose the best model by."""
 
     batch: Batch
     units: Units
@@ -94,7 +94,7 @@ class Task:
 
     @property
     def explosion(self) -> float:
-        """An error that only a run gone astray has: a hundred times the spread of the data, squared."""
+        """An error that only a diverged run has: a hundred times the spread of the data, squared."""
         return 1e4 * float(jnp.var(self.batch.states, where=self.batch.observed))
 
     def stage(self, step: int) -> int:
@@ -146,7 +146,7 @@ class Loop:
                 if self.folder:
                     self.folder.save_checkpoint((good, self.best), step, self.task.config, self.looks)
             if stop:
-                where = f"; run the same again to go on from {self.folder.path}" if self.folder else ""
+                where = f"; run the same command again to continue from {self.folder.path}" if self.folder else ""
                 raise Interrupted(f"stopped at step {step} of {self.task.steps}{where}")
         return jax.device_get(state)
 
@@ -206,7 +206,7 @@ class Loop:
         )
         if not self.task.retry or retries > RETRIES:
             raise RunError(f"{what}: try a smaller learning rate, more substeps, or --on-divergence retry")
-        self.monitor.warn(f"{what}: going on from there with half the learning rate")
+        self.monitor.warn(f"{what}: continuing from there with half the learning rate")
         self.looks = [look for look in self.looks if look.step <= kept]
         if self.folder:
             self.folder.rewrite_metrics(self.looks)

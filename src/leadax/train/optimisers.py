@@ -24,7 +24,7 @@ class Optimiser:
 
     - `rule`: `adam`, or `muon`: the step of a weight matrix is the nearest one whose singular values are all alike,
       as long as one of Adam would be; biases and whatever else is not the matrix of a layer learn by Adam (Nesterov's).
-      Or an optimiser of Optax, with a learning rate of its own;
+      Or an Optax optimiser, with a learning rate of its own;
     - `decay`: `cosine` to zero at the last step; `constant`; or `one-cycle`: rising over the first twentieth of the
       steps, then as a cosine, with β₂ = .99 instead of .999, so that the mean of squared gradients follows a high rate;
     - `clip`: the largest length of a gradient; a longer one is shortened to it. None for any length.
@@ -39,7 +39,7 @@ class Optimiser:
             lookup("optimiser", self.rule, dict.fromkeys(get_args(Rule)))
         elif not isinstance(self.rule, optax.GradientTransformation):
             names = " or ".join(f"`{name}`" for name in get_args(Rule))
-            raise InputError(f"`optimiser` must be {names}, or an optimiser of Optax, got {self.rule!r}")
+            raise InputError(f"`optimiser` must be {names}, or an Optax optimiser, got {self.rule!r}")
         lookup("decay", self.decay, dict.fromkeys(get_args(Decay)))
 
     @property
@@ -75,10 +75,10 @@ class Optimiser:
 
 
 def rate_for(optimiser: Optimiser, learning_rate: float | None) -> float:
-    """The learning rate to train with; an optimiser of Optax has its own, and takes no other."""
+    """The learning rate to train with; an Optax optimiser has its own, and takes no other."""
     if not isinstance(optimiser.rule, str):
         if learning_rate is not None:
-            raise InputError("`learning_rate` means nothing beside an optimiser of Optax: give it to that optimiser")
+            raise InputError("`learning_rate` cannot be combined with an Optax optimiser: set it in that optimiser")
         return 1.0
     rate = LEARNING_RATE if learning_rate is None else learning_rate
     if not isinstance(rate, int | float) or not 0 < rate < float("inf"):

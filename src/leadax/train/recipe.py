@@ -27,14 +27,14 @@ class Recipe:
 
     - `decay`: of the learning rate: `cosine` to zero at the last step (the default), `constant` as in the paper, or
       `one-cycle`, up and down, for higher rates;
-    - `sampling`: how often forecasts restart from the data on the way: nearly always at first, hardly ever at last;
+    - `sampling`: how often forecasts restart from the data during training: nearly always at first, hardly ever at the end;
     - `batch_size`: trajectories per environment and step; all by default;
     - `match`: what is compared with the data: `trajectories` (forecasts), or derivatives estimated by
       `finite-differences` or `spline`, without any forecast: cheaper and, where points are far apart, worse;
     - `protocol`: `paper` counts errors as the paper's experiments did, first point included;
     - `look_every`, `checkpoint_every`: steps between looks at the test data, and between checkpoints;
-    - `on_divergence`: what to do when the loss is not finite: `stop`, or `retry` from the last checkpoint with half
-      the learning rate.
+    - `on_divergence`: what to do when training diverges: `retry` from the last good step with half the learning rate
+      (up to eight times in a row), or `stop`.
     """
 
     decay: Decay | None = None
@@ -45,7 +45,7 @@ class Recipe:
     dtype: DTypeLike = jnp.float32
     look_every: int = 50
     checkpoint_every: int = 1_000
-    on_divergence: Literal["stop", "retry"] = "stop"
+    on_divergence: Literal["stop", "retry"] = "retry"
 
     def __post_init__(self):
         for name in ("look_every", "checkpoint_every"):
@@ -54,7 +54,7 @@ class Recipe:
             positive("batch_size", self.batch_size)
         lookup("way to match the data", self.match, dict.fromkeys(MATCHES))
         lookup("protocol", self.protocol, dict.fromkeys(get_args(Protocol)))
-        lookup("answer to divergence", self.on_divergence, dict.fromkeys(("stop", "retry")))
+        lookup("answer to divergence", self.on_divergence, dict.fromkeys(("retry", "stop")))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -51,7 +51,7 @@ class RunFolder:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except (OSError, ValueError) as error:
-            raise InputError(f"the run folder {self.path!r} cannot be written: {one_line(error)}") from error
+            raise InputError(f"the run folder {self.path} cannot be written: {one_line(error)}") from error
         with exclusive(self.path / ".lock"):
             yield
 
@@ -87,9 +87,13 @@ class RunFolder:
         document = read_json(self.path / RESULT)
         seal = document.pop("sha256", None)
         if seal != _digest(document):
-            raise InputError(f"{self.path / RESULT} is damaged or was changed: remove it, and type the same again")
+            raise InputError(
+                f"{self.path / RESULT} is damaged or was changed: remove it and run the same command again"
+            )
         if _sha256(self.path / MODEL) != document.pop("model_sha256", None):
-            raise InputError(f"{self.path / MODEL} is damaged or is of another run: remove it, and type the same again")
+            raise InputError(
+                f"{self.path / MODEL} is damaged or belongs to another run: remove it and run the same command again"
+            )
         return document
 
     def log(self, look: Look) -> None:
@@ -140,7 +144,7 @@ class RunFolder:
                 if f"step-{step:09d}" != folder.name:
                     raise InputError(f"{folder} is of step {step}")
             except InputError as error:
-                self._warn(f"passing over a damaged checkpoint: {error}")
+                self._warn(f"skipping a damaged checkpoint: {error}")
                 continue
             _check_schema(schema, folder)
             refuse_another(folder, entry(about, "config", dict, str(folder)), config.to_json())
@@ -161,13 +165,13 @@ def refuse_another(place: Path, found: Mapping[str, Any], wanted: Mapping[str, A
         if found.get(key) != wanted.get(key):
             name, old, new = _difference(key, found.get(key), wanted.get(key))
             raise InputError(
-                f"{place} holds another run: its `{name}` is {_short(old)}, asked for was {_short(new)}; "
-                "choose another --out, or ask for the same to resume it"
+                f"{place} holds another run: its `{name}` is {_short(old)}, but {_short(new)} was requested; "
+                "choose another --out, or use the same settings to resume"
             )
 
 
 def versions() -> dict[str, Any]:
-    """What the bits of a run depend on, beside its configuration."""
+    """What the bits of a run depend on, apart from its configuration."""
     return {
         "leadax": __version__,
         "jax": jax.__version__,

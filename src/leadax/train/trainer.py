@@ -94,7 +94,7 @@ class Asked:
 
     def _optimiser(self, defaults: Defaults) -> Optimiser:
         if not isinstance(self.optimiser, str) and self.recipe.decay is not None:
-            raise InputError("`decay` means nothing beside an optimiser of Optax: give it a schedule of its own")
+            raise InputError("`decay` cannot be combined with an Optax optimiser: give that optimiser a schedule")
         return Optimiser(self.optimiser, self.recipe.decay or "cosine", defaults.clip)
 
     def _stages(self, method: Method, optimiser: Optimiser, defaults: Defaults) -> tuple[Stage, ...]:
@@ -155,7 +155,7 @@ class Trainer:
     def trained(self, monitor: Monitor, folder: RunFolder | None) -> list[Model]:
         """The model of each candidate: of the last step, or of the one that was best on the validation data."""
         if self.task.batch.slopes is not None and self._has_no_field():
-            raise InputError(f"{type(self.methods[0]).__name__} has no vector field that could match derivatives")
+            raise InputError(f"{type(self.methods[0]).__name__} has no vector field to match derivatives with")
         loop = Loop(self.task, monitor, folder)
         state = loop.run(self._first_state())
         best = loop.best or Best(state.levels, state.rate, state.step)

@@ -46,7 +46,7 @@ def contender(name: str, protocol: str) -> Contender:
     usual = omega(alpha, PROTOCOLS[protocol].rules)
     assert isinstance(usual, Omega)
     assert isinstance(usual.norm, EmpiricalNorm)
-    return Contender(Leads(penalty=replace(usual, norm=replace(usual.norm, p=NAMES[name]))))
+    return Contender(Leads(penalty=replace(usual, norm=replace(usual.norm, p=float(NAMES[name])))))
 
 
 def _work(options: Options, name: str, group: Group, folder: Path) -> Sequence[Row]:

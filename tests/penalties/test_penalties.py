@@ -1,3 +1,5 @@
+"""Penalties against NumPy: norms on data, norms of weights, their slopes; padding, precision, environments."""
+
 import math
 
 import jax
@@ -7,9 +9,9 @@ import pytest
 from tests.nets.operators import as_matrix, ranks, redraw
 
 from leadax.errors import InputError
-from leadax.nets import FNO, MLP, ConvNet, Convolution, Dense, Linear, Scaled, SpectralConvolution
+from leadax.nets import FNO, MLP, ConvNet, Convolution, Dense, Linear, SpectralConvolution
 from leadax.nets.power import power_iteration, real_map
-from leadax.penalty import EmpiricalNorm, Frobenius, Omega, SpectralNorm
+from leadax.penalties import EmpiricalNorm, Frobenius, NoPenalty, Omega, Points, SpectralNorm
 
 KEY = jax.random.key(0)
 POWERS = [1, 2, 3.0, 10, math.inf]
@@ -17,6 +19,15 @@ POWERS = [1, 2, 3.0, 10, math.inf]
 
 def random(*shape, seed=0):
     return np.random.default_rng(seed).normal(size=shape)
+
+
+def points(states):
+    """Where nets that ignore the time are evaluated."""
+    states = jnp.asarray(states)
+    return Points(jnp.zeros(len(states), states.dtype), states)
+
+
+NOWHERE = points(np.ones((1, 2)))  # for penalties that ask for weights only
 
 
 # Drawn anew, so that complex weights have all phases and biases are not zero.
@@ -46,7 +57,7 @@ def by_numpy(g, x, p, relative, per_pixel):
     return np.max(sizes) ** 2 if math.isinf(p) else np.mean(sizes**p) ** (2 / p)
 
 
-def twist(x):
+def twist(t, x, u):
     """A vector field without parameters."""
     return jnp.sin(3 * x) + jnp.roll(x, 1, axis=-1) ** 2
 
@@ -58,15 +69,15 @@ def np_twist(x):
 @pytest.mark.parametrize(("relative", "per_pixel"), [(True, False), (False, False), (True, True), (False, True)])
 def test_empirical_norm_against_numpy(relative, per_pixel):
     x, norms = random(6, 3, 4, 2), [EmpiricalNorm(p, relative, per_pixel) for p in POWERS]
-    values = jax.jit(lambda x: [norm(twist, x, jnp.ones(6), ())[0] for norm in norms])(jnp.asarray(x))
+    values = jax.jit(lambda x: [norm(twist, x, jnp.ones(6), ())[0] for norm in norms])(points(x))
     expected = [by_numpy(np_twist(x), x, p, relative, per_pixel) for p in POWERS]
     np.testing.assert_allclose(values, expected, rtol=1e-10)
 
 
 def test_defaults_are_the_formula_of_the_paper():
     x = random(7, 2)
-    g = np.asarray(jax.vmap(MLP_NET)(jnp.asarray(x)))
-    value, _ = EmpiricalNorm(epsilon=1e-12)(MLP_NET, jnp.asarray(x), jnp.ones(7), ())
+    g = np.asarray(jax.vmap(lambda x: MLP_NET(0.0, x))(jnp.asarray(x)))
+    value, _ = EmpiricalNorm(epsilon=1e-12)(MLP_NET, points(x), jnp.ones(7), ())
     np.testing.assert_allclose(value, np.mean(np.sum(g**2, axis=1) / np.sum(x**2, axis=1)), rtol=1e-9)
 
 
@@ -86,7 +97,7 @@ def values_and_slopes(penalties, net, states, weights):
             for p, c in zip(penalties, carries, strict=True)
         ]
 
-    results = both(net, jnp.asarray(states), jnp.asarray(weights))
+    results = both(net, points(states), jnp.asarray(weights))
     return np.stack([np.append(flat(gradient), value) for value, gradient in results])
 
 
@@ -126,7 +137,7 @@ def test_slope_of_the_norms_against_finite_differences():
 
 def test_high_powers_do_not_overflow_in_single_precision():
     single = jax.tree.map(lambda a: (1e6 * a).astype(jnp.float32), LINEAR_NET)
-    value, _ = EmpiricalNorm(10)(single, jnp.ones((2, 3), jnp.float32), jnp.ones(2, jnp.float32), ())
+    value, _ = EmpiricalNorm(10)(single, points(jnp.ones((2, 3), jnp.float32)), jnp.ones(2, jnp.float32), ())
     assert value.dtype == jnp.float32
     assert np.isfinite(value)
 
@@ -174,7 +185,7 @@ def test_spectral_norm_of_a_net_and_its_slope(net, operator):
 
 def test_factor_counts_only_where_asked():
     penalty = SpectralNorm(100, "matrix", include_factor=False)
-    value, _ = jax.jit(penalty)(CONV_NET, jnp.ones((1, 2)), jnp.ones(1), penalty.init(CONV_NET, key=KEY))
+    value, _ = jax.jit(penalty)(CONV_NET, NOWHERE, jnp.ones(1), penalty.init(CONV_NET, key=KEY))
     np.testing.assert_allclose(value, exact(CONV_NET, "matrix", False), rtol=1e-5)
     assert exact(CONV_NET, "matrix", False) > 1.5 * exact(CONV_NET, "matrix", True)
 
@@ -182,7 +193,7 @@ def test_factor_counts_only_where_asked():
 def test_carried_vectors_converge_and_never_overestimate():
     penalty, expected = SpectralNorm(), exact(MLP_NET, "layer", True)
     carry = penalty.init(MLP_NET, key=KEY)
-    step = jax.jit(lambda carry: penalty(MLP_NET, jnp.ones((1, 2)), jnp.ones(1), carry))
+    step = jax.jit(lambda carry: penalty(MLP_NET, NOWHERE, jnp.ones(1), carry))
     values = []
     for _ in range(200):
         value, carry = step(carry)
@@ -194,20 +205,20 @@ def test_carried_vectors_converge_and_never_overestimate():
 
 def test_vector_survives_weights_that_are_zero_for_a_while():
     penalty, zero = SpectralNorm(3), redraw(lambda: MLP_NET, scale=0)
-    step = jax.jit(lambda net, carry: penalty(net, jnp.ones((1, 2)), jnp.ones(1), carry))
+    step = jax.jit(lambda net, carry: penalty(net, NOWHERE, jnp.ones(1), carry))
     value, carry = step(zero, penalty.init(MLP_NET, key=KEY))
     assert value == 0
     assert step(MLP_NET, carry)[0] > 1
 
 
 def test_frobenius():
-    value, _ = Frobenius()(LINEAR_NET, jnp.ones((1, 3)), jnp.ones(1), ())
+    value, _ = Frobenius()(LINEAR_NET, NOWHERE, jnp.ones(1), ())
     np.testing.assert_allclose(value, np.sum(np.asarray(LINEAR_NET.dense.weight) ** 2))
     weights = [np.asarray(layer.weight) for layer in CONV_NET.layers]
     squares = [np.sum(w**2) for w in weights]
-    value, _ = Frobenius()(CONV_NET, jnp.ones((1, 2)), jnp.ones(1), ())
+    value, _ = Frobenius()(CONV_NET, NOWHERE, jnp.ones(1), ())
     np.testing.assert_allclose(value, squares[0] + 0.01 * squares[1])
-    value, _ = Frobenius(include_factor=False)(FNO_NET, jnp.ones((1, 2)), jnp.ones(1), ())
+    value, _ = Frobenius(include_factor=False)(FNO_NET, NOWHERE, jnp.ones(1), ())
     np.testing.assert_allclose(value, sum(np.sum(np.asarray(layer.weight) ** 2) for layer in FNO_NET.layers))
 
 
@@ -223,7 +234,7 @@ every_penalty = pytest.mark.parametrize("penalty", PENALTIES.values(), ids=PENAL
 
 
 def test_omega_is_the_sum_of_its_parts():
-    x, w = jnp.asarray(random(5, 2)), jnp.ones(5)
+    x, w = points(random(5, 2)), jnp.ones(5)
     omega = Omega(alpha=0.3)
     carry = omega.init(MLP_NET, key=KEY)
     value, after = omega(MLP_NET, x, w, carry)
@@ -236,7 +247,7 @@ def test_omega_is_the_sum_of_its_parts():
 def test_without_alpha_the_lipschitz_part_is_not_computed():
     """So that it takes any vector field, also one without layers."""
     omega = Omega(alpha=0)
-    value, carry = omega(twist, jnp.ones((2, 2)), jnp.ones(2), omega.init(twist, key=KEY))
+    value, carry = omega(twist, points(jnp.ones((2, 2))), jnp.ones(2), omega.init(twist, key=KEY))
     assert jax.tree.leaves(carry) == []
     assert value > 0
 
@@ -250,13 +261,13 @@ def test_zero_costs_nothing(penalty):
 @every_penalty
 def test_stacked_environments_are_the_same_as_a_loop(penalty):
     nets = redraw(lambda: MLP_NET, 3)
-    states, weights = jnp.asarray(random(3, 4, 2)), jnp.asarray(random(3, 4) > -0.5, float)
+    states, weights = jax.vmap(points)(jnp.asarray(random(3, 4, 2))), jnp.asarray(random(3, 4) > -0.5, float)
     carries = jax.vmap(lambda net: penalty.init(net, key=KEY))(nets)
     step = jax.jit(jax.vmap(penalty))
     together = step(nets, states, weights, carries)
     one = jax.jit(penalty.__call__)
     for e in range(3):
-        alone = one(*jax.tree.map(lambda a, e=e: np.asarray(a)[e], (nets, states, weights, carries)))
+        alone = one(*jax.tree.map(lambda a, e=e: a[e], (nets, states, weights, carries)))
         for a, b in zip(jax.tree.leaves(together), jax.tree.leaves(alone), strict=True):
             np.testing.assert_allclose(np.asarray(a)[e], b, rtol=1e-9, atol=1e-12)
 
@@ -265,7 +276,7 @@ def test_stacked_environments_are_the_same_as_a_loop(penalty):
 @pytest.mark.parametrize("net", [MLP_NET, FNO_NET], ids=["mlp", "fno"])
 def test_single_precision_stays_single_and_carries_are_real(penalty, net):
     single = jax.tree.map(lambda a: a.astype(jnp.float32), net)
-    states = jnp.ones((3, *((2,) if net is MLP_NET else (6, 4, 1))), jnp.float32)
+    states = points(jnp.ones((3, *((2,) if net is MLP_NET else (6, 4, 1))), jnp.float32))
     carry = jax.eval_shape(lambda: penalty.init(single, key=KEY))
     out = jax.eval_shape(penalty, single, states, jnp.ones(3, jnp.float32), carry)
     assert {leaf.dtype for leaf in jax.tree.leaves((carry, out))} == {np.dtype("float32")}
@@ -277,15 +288,24 @@ def test_no_array_has_seven_axes(penalty):
     nets = jax.tree.map(lambda a: jnp.zeros((2, 3, *a.shape)), FNO_NET)
     carries = jax.eval_shape(jax.vmap(jax.vmap(lambda net: penalty.init(net, key=KEY))), nets)
     loss = lambda nets, x, w, c: jnp.sum(jax.vmap(jax.vmap(penalty))(nets, x, w, c)[0])
-    assert max(ranks(jax.grad(loss), nets, jnp.ones((2, 3, 4, 6, 4, 1)), jnp.ones((2, 3, 4)), carries)) <= 6
+    where = Points(jnp.zeros((2, 3, 4)), jnp.ones((2, 3, 4, 6, 4, 1)))
+    assert max(ranks(jax.grad(loss), nets, where, jnp.ones((2, 3, 4)), carries)) <= 6
 
 
-def test_a_scaled_net_counts_its_own_layers():
-    scaled = Scaled(MLP_NET, np.zeros(2), np.ones(2), np.ones(2))
-    np.testing.assert_allclose(
-        Frobenius()(scaled, jnp.ones((1, 2)), jnp.ones(1), ())[0],
-        Frobenius()(MLP_NET, jnp.ones((1, 2)), jnp.ones(1), ())[0],
+def test_a_field_that_depends_on_time_and_inputs():
+    """The norm asks it where and when the data are, with the inputs of that moment."""
+    states, times, inputs = random(4, 2), random(4, seed=1), random(4, 2, seed=2)
+    field = lambda t, x, u: t * x + u
+    value, _ = EmpiricalNorm(relative=False)(
+        field, Points(*map(jnp.asarray, (times, states, inputs))), jnp.array([1.0, 1.0, 0.0, 1.0]), ()
     )
+    sizes = [np.sum((times[k] * states[k] + inputs[k]) ** 2) for k in (0, 1, 3)]
+    np.testing.assert_allclose(value, np.mean(sizes), rtol=1e-12)
+
+
+def test_no_penalty():
+    value, carry = NoPenalty()(twist, points(random(3, 2)), jnp.ones(3), NoPenalty().init(twist, key=KEY))
+    assert (float(value), value.dtype, carry) == (0.0, jnp.float64, ())
 
 
 @pytest.mark.parametrize(

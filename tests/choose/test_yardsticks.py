@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from leadax.choose.yardsticks import yardsticks
+from leadax.data import Trajectories
+
+TIMES = np.linspace(0, 3, 31)
+
+
+def spirals(starts, rate=0.3, centre=5.0) -> np.ndarray:
+    """dx/dt = A(x - centre), solved by SciPy."""
+    matrix = np.array([[-rate, 1.0], [-1.0, -rate]])
+    solve = lambda x0: solve_ivp(lambda t, x: matrix @ (x - centre), (0, 3), x0, t_eval=TIMES, rtol=1e-8).y.T
+    return np.stack([solve(np.asarray(x0)) for x0 in starts])
+
+
+TRAIN = Trajectories.from_arrays(TIMES, np.stack([spirals([(1, 2), (7, 6)]), spirals([(1, 2), (7, 6)], rate=0.9)]))
+TEST = Trajectories.from_arrays(TIMES, np.stack([spirals([(3, 8)]), spirals([(3, 8)], rate=0.9)]))
+
+
+def test_a_linear_system_is_learnt_by_the_linear_yardstick_alone():
+    errors = {name: found.nmse for name, found in yardsticks(TRAIN, TEST).items()}
+    assert errors["linear"] < 1e-3
+    assert min(errors["persistence"], errors["mean"], errors["mean curve"]) > 0.1
+
+
+def test_yardsticks_against_plain_loops():
+    found = yardsticks(TRAIN, TEST)
+    later = TEST.states[:, :, 1:]  # the first point does not count
+    variance = later.reshape(-1, 2).var(axis=0)
+    normalised = lambda forecast: float(np.mean(((later - forecast) ** 2).reshape(-1, 2).mean(axis=0) / variance))
+    assert found["persistence"].nmse == pytest.approx(normalised(TEST.states[:, :, :1]), rel=1e-5)
+    means = TRAIN.states.mean(axis=(1, 2))[:, None, None]
+    assert found["mean"].nmse == pytest.approx(normalised(means), rel=1e-5)
+    curves = TRAIN.states.mean(axis=1)[:, None, 1:]
+    assert found["mean curve"].nmse == pytest.approx(normalised(curves), rel=1e-5)
+
+
+def test_each_environment_has_its_own_history_by_name():
+    swapped = TEST.select([1, 0])
+    for name, found in yardsticks(TRAIN, swapped).items():
+        assert found.nmse == pytest.approx(yardsticks(TRAIN, TEST)[name].nmse, rel=1e-6)
+
+
+def test_holes_and_unequal_lengths():
+    states = TRAIN.states.copy()
+    states[0, 0, 5:9, 0] = states[1, 1, 20:] = np.nan
+    holes = Trajectories.from_arrays(TIMES, states)
+    found = yardsticks(holes, TEST)
+    assert found["linear"].nmse < 1e-2
+    assert all(np.isfinite(error.nmse) for error in found.values())
+
+
+def test_fields_have_no_linear_yardstick():
+    field = Trajectories.from_arrays(range(4), np.random.default_rng(0).standard_normal((1, 2, 4, 8, 8, 1)))
+    assert set(yardsticks(field, field)) == {"persistence", "mean", "mean curve"}

@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+
+from leadax.data import Trajectories, hold_out
+from leadax.errors import InputError
+
+
+def numbered(environments: int, trajectories: int, points: int) -> Trajectories:
+    """Every value is different, so that nothing can be mixed up."""
+    shape = (environments, trajectories, points, 1)
+    return Trajectories.from_arrays(range(points), np.arange(np.prod(shape), dtype=float).reshape(shape))
+
+
+def test_whole_trajectories_are_held_out_where_there_are_several():
+    data = numbered(2, 5, 6)
+    train, held = hold_out(data)
+    np.testing.assert_array_equal(train.states, data.states[:, :4])
+    np.testing.assert_array_equal(held.states, data.states[:, 4:])
+    train, held = hold_out(data, 0.5)
+    assert (train.states.shape[1], held.states.shape[1]) == (3, 2)
+
+
+def test_ends_are_held_out_where_there_is_one_trajectory():
+    data = numbered(2, 1, 20)
+    train, held = hold_out(data, 0.2)
+    np.testing.assert_array_equal(train.states, data.states[:, :, :16])
+    assert held.lengths.tolist() == [[20], [20]]
+    # The start is there to forecast from, the past does not count.
+    np.testing.assert_array_equal(held.states[:, :, 0], data.states[:, :, 0])
+    assert np.isnan(held.states[:, :, 1:16]).all()
+    np.testing.assert_array_equal(held.states[:, :, 16:], data.states[:, :, 16:])
+
+
+def test_ends_of_trajectories_that_start_late_keep_their_first_whole_state():
+    states = np.ones((1, 1, 20, 2))
+    states[0, 0, 0, 1] = np.nan
+    _, held = hold_out(Trajectories.from_arrays(range(20), states), 0.2)
+    assert np.isfinite(held.states[0, 0, 1]).all()
+    assert np.isnan(held.states[0, 0, 2:16]).all()
+
+
+def test_auto_leaves_few_data_alone():
+    data = numbered(2, 3, 6)
+    assert hold_out(data) == (data, None)
+    assert hold_out(data, "none") == (data, None)
+    assert hold_out(numbered(2, 1, 15))[1] is not None
+
+
+@pytest.mark.parametrize("how", [0.0, 1.0, -0.2, "half", float("nan")])
+def test_what_is_no_fraction_is_refused(how):
+    with pytest.raises(InputError, match="fraction between 0 and 1"):
+        hold_out(numbered(2, 5, 6), how)
+
+
+def test_two_points_cannot_be_divided():
+    with pytest.raises(InputError, match="two points"):
+        hold_out(numbered(1, 1, 2), 0.5)
