@@ -2,7 +2,7 @@
 
     python benchmarks/kills.py [--kills 10] [--steps 600]
 
-Both runs must end with the same bits. Checkpoints are written every 10 steps, so that many kills hit one being written.
+Both runs must end with the same bits. A checkpoint is written every 10 steps, so that many kills hit one half-written.
 """
 
 import argparse

@@ -1,8 +1,8 @@
-"""How long a user waits for the first training step: first start, and second with the kept programs.
+"""How long a user waits for the first training step: at the first start, and at the second, with kept programs.
 
     python benchmarks/starting.py [--repeats 3] [--system lotka-volterra]
 
-Each start is a process of its own with an empty cache for the first; the clock runs from before Python starts.
+Each start is a process of its own, the first one with an empty cache. The clock starts before Python does.
 """
 
 import argparse
@@ -25,7 +25,9 @@ import leadax as lx
 from leadax.systems import get_system
 data = lx.simulate(get_system(os.environ["SYSTEM"]), key=jr.key(0))
 ready = time.time()
-lx.fit(lx.Leads(), data, steps=1, key=jr.key(0), listen=lambda look: print(ready - begin, time.time() - ready))
+done = lx.Monitor(listen=lambda look, steps: print(ready - begin, time.time() - ready))
+settings = lx.preset(os.environ["SYSTEM"], data)
+lx.fit(lx.Leads(), data, steps=1, key=jr.key(0), defaults=settings, monitor=done)
 """
 
 
@@ -46,7 +48,7 @@ def main():
 
 
 def waits(system: str, repeats: int) -> dict[str, dict[str, float]]:
-    """Medians of some first and second starts."""
+    """Medians over first and over second starts."""
     times = {"first": [], "second": []}
     for _ in range(repeats):
         with tempfile.TemporaryDirectory() as cache:

@@ -3,10 +3,12 @@
     make bench           # all systems; writes benchmarks/results.json, which `leadax bench` compares with
     python benchmarks/step.py --systems lotka-volterra
 
-Same shapes, nets, solver, data, float32; PyTorch on one thread and on all, whichever is faster. All three first compute
-the same loss and gradients, to 1e-4 relative. Then they take turns, and medians are compared. The limit is the
-floating-point operations of the linear maps of a step (`leadax.speed.Problem.operations`) over the rate of large matrix
-products, measured in the same run.
+All have the same shapes, nets, solver and data, in float32. PyTorch runs on one thread and on all, and the faster one
+counts. All three first have to compute the same loss and gradients, to a relative 1e-4. Then they take turns, and
+medians are compared. The limit is the number of floating-point operations of a step
+(`leadax.speed.Problem.operations`) over the rate of large matrix products, measured in the same run.
+
+`leadax bench` times Leadax alone, and needs no PyTorch.
 """
 
 import argparse
@@ -30,25 +32,25 @@ ROUNDS = {"lotka-volterra": (15, 50), "gray-scott": (5, 1), "navier-stokes": (7,
 
 
 def agree(name: str, kind: Any, problem: Problem) -> None:
-    """Stop unless loss and each array of the gradient are the same to 1e-4, relative to the gradient's length.
+    """Stop unless the loss and each array of the gradient are the same to 1e-4, relative to the gradient's length.
 
-    Ω is small beside the error: it is also compared with a thousand times its weight, and so is its norm of g_e alone.
+    Ω is small beside the error, so it is also compared with a thousand times its weight, and so is its first part alone.
     """
-    method = problem.recipe.method
+    method = problem.method
     heavy = dataclasses.replace(method, penalty_weight=1e3 * method.penalty_weight)
-    alone = dataclasses.replace(
-        method, penalty_weight=1e6 * method.penalty_weight, penalty=dataclasses.replace(method.penalty, alpha=0.0)
-    )
+    # Not 0, with which Ω would have no second part to read settings from.
+    norm_alone = dataclasses.replace(method.penalty, alpha=1e-12)
+    alone = dataclasses.replace(method, penalty_weight=1e6 * method.penalty_weight, penalty=norm_alone)
     for what, other in {
         "": method,
         ", Ω a thousand times as heavy": heavy,
         ", Ω without its Lipschitz part": alone,
     }.items():
-        asked = dataclasses.replace(problem, recipe=dataclasses.replace(problem.recipe, method=other))
+        asked = dataclasses.replace(problem, method=other)
         peer = kind(asked)
         (loss, arrays), (wanted, gradient) = peer.loss_and_gradient(), asked.loss_and_gradient()
         # The peer reads a gradient as it reads weights, so that arrays come in its own order and layout.
-        read = lambda net, half: [np.asarray(a) for a in type(net)(half).parameters]
+        read = lambda net, level: [np.asarray(a) for a in type(net)(level).parameters]
         expected = read(peer.f, gradient.shared) + read(peer.g, gradient.specific)
         length = math.sqrt(sum(float(np.sum(np.square(a))) for a in expected))
         worst = max(float(np.linalg.norm(a - b)) for a, b in zip(expected, arrays, strict=True)) / length
@@ -59,8 +61,11 @@ def agree(name: str, kind: Any, problem: Problem) -> None:
 
 
 def measure(system: str) -> dict[str, Any]:
-    import torch
-    from peers.torch_step import Batched, Loop
+    try:
+        import torch
+        from peers.torch_step import Batched, Loop
+    except ImportError as error:
+        sys.exit(f"{error}: pip install 'leadax[bench]'; `leadax bench` times Leadax alone")
 
     print(system, file=sys.stderr)
     peers = {"torch_batched": Batched, "torch_loop": Loop}
@@ -86,7 +91,7 @@ def measure(system: str) -> dict[str, Any]:
             runners[f"{name}@{number}"] = (partial(turn, peer=peer, number=number), 1)
     row = interleaved(runners, rounds)
     rate = statistics.median(rates)
-    # Of small arrays PyTorch is faster on one thread: what counts is its best.
+    # With small arrays PyTorch is faster on one thread: its best time counts.
     best = {f"{name}_ms": min(row[f"{name}@{number}"] for number in threads) for name in peers}
     return {
         "leadax_ms": row["leadax_ms"],

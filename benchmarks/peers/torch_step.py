@@ -16,8 +16,8 @@ class Step:
     """What both share: weights, data in PyTorch's layout, Ω, Adam."""
 
     def __init__(self, problem):
-        method = problem.recipe.method
-        self.f, self.g = (NETS[type(net).__name__](net) for net in (problem.parts.shared, problem.parts.specific))
+        method = problem.method
+        self.f, self.g = (NETS[type(net).__name__](net) for net in (problem.levels.shared, problem.levels.specific))
         self.solver = method.solver
         self.weight, self.alpha = method.penalty_weight, method.penalty.alpha
         self.iterations, self.epsilon = method.penalty.lipschitz.iterations, method.penalty.norm.epsilon

@@ -54,7 +54,7 @@ def test_picture(command, tmp_path):
         ([*LINEAR, "--n", "0"], "`--n` must be a whole number from 1 to 1000000000000000000, got 0"),
         ([*LINEAR, "--n", "1", "--delta", "2"], "`delta` must be between 0 and 1, got 2"),
         ([*LINEAR, "--n", "1", "--picture", "bound.gif"], "`--picture` must end in .png, .svg, .pdf"),
-        ([*NETWORK, "--n", "1"], "`n` = 1 samples say nothing"),
+        ([*NETWORK, "--n", "1"], "`n` = 1 samples are too few"),
     ],
 )
 def test_wrong_use(arguments, what, capsys):

@@ -11,6 +11,7 @@ import leadax as lx
 from leadax.cli import COMMANDS, names, run
 from leadax.cli.options import Training
 from leadax.cli.reproduce import NAMES as TARGET_NAMES
+from leadax.train import Recipe
 
 # What takes seconds to import. A limit in seconds would depend on the machine.
 HEAVY = ("jax", "numpy", "xarray", "matplotlib", "pyarrow")
@@ -117,6 +118,7 @@ for arguments, status in {asked}:
         (["train", "d.csv", "--out", "x", "--steps", "many"], "`--steps` must be a whole number, got `many`"),
         (["train", "d.csv", "--out", "x", "--steps", "9" * 5000], "Error parsing --steps: Exceeds the limit"),
         (["train", "d.csv", "--out", "x", "--kappa", "much"], "`--kappa` must be a number, got `much`"),
+        (["train", "d.csv", "--out", "x", "--rank", "1.5"], "`--rank` must be a whole number, got `1.5`"),
         (["train", "d.csv", "--out", "x", "--match", "all"], "must be finite-differences, spline or trajectories, got"),
         (
             ["train", "d.csv", "--out", "x", "--preset", "lv"],
@@ -170,11 +172,13 @@ def test_values_that_cannot_be(arguments, expected, refused):
     assert expected in refused(*arguments)
 
 
-def test_options_are_as_documented():
+def test_options_are_as_documented_and_as_in_python():
     """The contract of the command line: names that scripts use."""
     defaults = Training()
     assert (defaults.steps, defaults.seeds, defaults.seed, defaults.protocol) == (12_000, 1, 0, "clean")
     assert defaults.preset is None
+    for name in ("batch_size", "match", "protocol", "look_every", "checkpoint_every", "on_divergence"):
+        assert getattr(defaults, name) == getattr(Recipe(), name), f"Python and the command line differ in {name}"
     assert list(COMMANDS) == [
         *("demo", "simulate", "train", "evaluate", "adapt", "predict", "compare", "report", "reproduce", "bound"),
         "bench",

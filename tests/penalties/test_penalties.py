@@ -1,6 +1,7 @@
 """Penalties against NumPy: norms on data, norms of weights, their slopes; padding, precision, environments."""
 
 import math
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -76,8 +77,8 @@ def test_empirical_norm_against_numpy(relative, per_pixel):
 
 def test_defaults_are_the_formula_of_the_paper():
     x = random(7, 2)
-    g = np.asarray(jax.vmap(lambda x: MLP_NET(0.0, x))(jnp.asarray(x)))
-    value, _ = EmpiricalNorm(epsilon=1e-12)(MLP_NET, points(x), jnp.ones(7), ())
+    g = np.asarray(jax.jit(jax.vmap(partial(MLP_NET, 0.0)))(jnp.asarray(x)))
+    value = valued(EmpiricalNorm(epsilon=1e-12), MLP_NET, (), points(x))
     np.testing.assert_allclose(value, np.mean(np.sum(g**2, axis=1) / np.sum(x**2, axis=1)), rtol=1e-9)
 
 
@@ -89,16 +90,21 @@ def value_and_slope(penalty, net, states, weights):
 def values_and_slopes(penalties, net, states, weights):
     """The same for several penalties, one row each."""
     carries = [penalty.init(net, key=KEY) for penalty in penalties]
-
-    @jax.jit
-    def both(net, x, w):
-        return [
-            jax.value_and_grad(lambda net, p=p, c=c: p(net, x, w, c)[0])(net)
-            for p, c in zip(penalties, carries, strict=True)
-        ]
-
-    results = both(net, points(states), jnp.asarray(weights))
+    results = both(tuple(penalties), net, carries, points(states), jnp.asarray(weights))
     return np.stack([np.append(flat(gradient), value) for value, gradient in results])
+
+
+@partial(jax.jit, static_argnums=0)
+def both(penalties, net, carries, x, w):
+    loss = lambda net, penalty, carry: penalty(net, x, w, carry)[0]
+    return [jax.value_and_grad(loss)(net, p, c) for p, c in zip(penalties, carries, strict=True)]
+
+
+@partial(jax.jit, static_argnums=0)
+def valued(penalty, net, carry=(), where=None):
+    """The value alone, of all points alike."""
+    where = NOWHERE if where is None else where
+    return penalty(net, where, jnp.ones(len(where.times)), carry)[0]
 
 
 def flat(tree):
@@ -111,10 +117,11 @@ NORMS = [EmpiricalNorm(p) for p in POWERS]
 def test_padding_does_not_matter():
     x, junk = random(4, 2), np.array([[0.0, 0.0], [1e30, -1e30], [np.nan, np.inf]])
     expected = values_and_slopes(NORMS, MLP_NET, x, np.ones(4))
-    padded = np.concatenate([junk[:1], x, junk[1:]])
-    for weights in (np.array([0.0, 1, 1, 1, 1, 0, 0]), np.array([0, 1, 1, 1, 1, 0, 0]) > 0):
-        np.testing.assert_allclose(values_and_slopes(NORMS, MLP_NET, padded, weights), expected, rtol=1e-9)
-    assert np.all(values_and_slopes(NORMS, MLP_NET, junk, np.zeros(3)) == 0)
+    padded, weights = np.concatenate([junk[:1], x, junk[1:]]), np.array([0.0, 1, 1, 1, 1, 0, 0])
+    np.testing.assert_allclose(values_and_slopes(NORMS, MLP_NET, padded, weights), expected, rtol=1e-9)
+    np.testing.assert_allclose(value_and_slope(NORMS[1], MLP_NET, padded, weights > 0), expected[1], rtol=1e-9)
+    nothing = np.tile(junk, (3, 1))[:7]
+    assert np.all(values_and_slopes(NORMS, MLP_NET, nothing, np.zeros(7)) == 0)
 
 
 def test_a_net_that_is_zero_has_no_norm_and_no_slope():
@@ -185,7 +192,7 @@ def test_spectral_norm_of_a_net_and_its_slope(net, operator):
 
 def test_factor_counts_only_where_asked():
     penalty = SpectralNorm(100, "matrix", include_factor=False)
-    value, _ = jax.jit(penalty)(CONV_NET, NOWHERE, jnp.ones(1), penalty.init(CONV_NET, key=KEY))
+    value = valued(penalty, CONV_NET, penalty.init(CONV_NET, key=KEY))
     np.testing.assert_allclose(value, exact(CONV_NET, "matrix", False), rtol=1e-5)
     assert exact(CONV_NET, "matrix", False) > 1.5 * exact(CONV_NET, "matrix", True)
 
@@ -212,14 +219,11 @@ def test_vector_survives_weights_that_are_zero_for_a_while():
 
 
 def test_frobenius():
-    value, _ = Frobenius()(LINEAR_NET, NOWHERE, jnp.ones(1), ())
-    np.testing.assert_allclose(value, np.sum(np.asarray(LINEAR_NET.dense.weight) ** 2))
-    weights = [np.asarray(layer.weight) for layer in CONV_NET.layers]
-    squares = [np.sum(w**2) for w in weights]
-    value, _ = Frobenius()(CONV_NET, NOWHERE, jnp.ones(1), ())
-    np.testing.assert_allclose(value, squares[0] + 0.01 * squares[1])
-    value, _ = Frobenius(include_factor=False)(FNO_NET, NOWHERE, jnp.ones(1), ())
-    np.testing.assert_allclose(value, sum(np.sum(np.asarray(layer.weight) ** 2) for layer in FNO_NET.layers))
+    np.testing.assert_allclose(valued(Frobenius(), LINEAR_NET), np.sum(np.asarray(LINEAR_NET.dense.weight) ** 2))
+    squares = [np.sum(np.asarray(layer.weight) ** 2) for layer in CONV_NET.layers]
+    np.testing.assert_allclose(valued(Frobenius(), CONV_NET), squares[0] + 0.01 * squares[1])
+    squares = [np.sum(np.asarray(layer.weight) ** 2) for layer in FNO_NET.layers]
+    np.testing.assert_allclose(valued(Frobenius(include_factor=False), FNO_NET), sum(squares))
 
 
 # The sum.
@@ -237,9 +241,8 @@ def test_omega_is_the_sum_of_its_parts():
     x, w = points(random(5, 2)), jnp.ones(5)
     omega = Omega(alpha=0.3)
     carry = omega.init(MLP_NET, key=KEY)
-    value, after = omega(MLP_NET, x, w, carry)
-    norm, _ = omega.norm(MLP_NET, x, w, ())
-    lipschitz, vectors = omega.lipschitz(MLP_NET, x, w, carry[1])
+    parts = lambda: (omega(MLP_NET, x, w, carry), omega.norm(MLP_NET, x, w, ()), omega.lipschitz(MLP_NET, x, w, carry[1]))
+    (value, after), (norm, _), (lipschitz, vectors) = jax.jit(parts)()
     np.testing.assert_allclose(value, norm + 0.3 * lipschitz, rtol=1e-12)
     assert jax.tree.structure(after) == jax.tree.structure(((), vectors))
 
@@ -247,7 +250,7 @@ def test_omega_is_the_sum_of_its_parts():
 def test_without_alpha_the_lipschitz_part_is_not_computed():
     """So that it takes any vector field, also one without layers."""
     omega = Omega(alpha=0)
-    value, carry = omega(twist, points(jnp.ones((2, 2))), jnp.ones(2), omega.init(twist, key=KEY))
+    value, carry = jax.jit(lambda: omega(twist, points(jnp.ones((2, 2))), jnp.ones(2), omega.init(twist, key=KEY)))()
     assert jax.tree.leaves(carry) == []
     assert value > 0
 

@@ -1,7 +1,6 @@
 """Pages about fitted models: they show the data and the forecasts given, for every kind of state, and name the best."""
 
 import dataclasses
-import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from functools import partial
@@ -16,14 +15,14 @@ import leadax as lx
 from leadax.data.units import Box
 from leadax.methods import FtRnn
 from leadax.records import Config, Look, Training
-from leadax.report import model_figures, model_page
+from leadax.report import Bold, model_figures, model_page
 from leadax.report.curves import error_at_times, error_over_time, learning_curves
 from leadax.report.decomposition import vector_fields
 from leadax.report.fields import field_comparison
 from leadax.report.forecasts import forecast_first
 from leadax.report.portraits import portraits
 from leadax.report.style import COLOURS
-from leadax.report.tables import learning_table
+from leadax.report.tables import environment_table, learning_table, method_table
 
 RNG = np.random.default_rng(0)
 RECURRENT = partial(FtRnn, width=2, rank=1)
@@ -239,16 +238,20 @@ def test_errors_at_irregular_times_are_averaged_over_intervals():
 
 def test_the_best_method_is_bold():
     data = regular(channels=1)
-    model = untrained(lx.Leads, data, looks=1)
-    errors = {"diverged": np.nan, "best": 0.01, "worse": 0.2}
+    errors = {"worse": 0.2, "best": 0.01, "diverged": np.nan}
     evaluations = {name: evaluation_of(error, data) for name, error in errors.items()}
-    models = dict.fromkeys(("worse", "best", "diverged"), model)
-    text = model_page(models, evaluations, data, "title").html()
-    assert re.findall(r"<strong>(.*?)</strong>", text) == ["best", "1.00e-02", "1.00e-02", "1.00e-02"]
-    cost = "<td>3</td><td>1,234</td><td>7</td>"
-    trajectories = "<td>0.00e+00</td><td>0.00e+00</td><td>0.800</td><td>0 of 4</td>"
-    assert f"<td>worse</td><td>2.00e-01</td>{trajectories}{cost}" in text
-    assert "<td>diverged</td><td>–</td><td>–</td><td>–</td><td>–</td><td>4 of 4</td>" in text
+    models = dict.fromkeys(errors, untrained(lx.Leads, data, looks=1))
+    header, rows = method_table(models, evaluations)
+    assert header[0] == "method"
+    cost = ["3", "1,234", "7"]
+    assert rows[0] == ["worse", "2.00e-01", "0.00e+00", "0.00e+00", "0.800", "0 of 4", *cost]
+    assert rows[2] == ["diverged", "–", "–", "–", "–", "4 of 4", *cost]
+    bold = lambda rows: [[cell for cell in row if isinstance(cell, Bold)] for row in rows]
+    assert bold(rows) == [[], ["best", "1.00e-02"], []]
+    header, rows = environment_table(evaluations)
+    assert header == ["environment", "worse", "best", "diverged"]
+    assert rows[0] == ["e0", "2.00e-01", "1.00e-02", "–"]
+    assert bold(rows) == [["1.00e-02"], ["1.00e-02"]]
 
 
 def test_models_and_evaluations_must_have_the_same_names():

@@ -1,6 +1,7 @@
 """The command line: the only place that prints. Nothing here imports JAX before a command needs it."""
 
 import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -49,8 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit: 0 done, 1 failed, 2 wrong use or bad input, 130 interrupted, 143 terminated."""
     leave_when_told()
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # names that the terminal cannot show must not end a command
-            stream.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue]
+        if isinstance(stream, io.TextIOWrapper):  # names that the terminal cannot show must not end a command
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 

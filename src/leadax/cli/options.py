@@ -100,8 +100,8 @@ class Training:
     """Trajectories per environment and step; all by default, but 2 for the preset navier-stokes."""
     match: Match = "trajectories"
     """What is compared with the data: forecast trajectories, or derivatives estimated from the data."""
-    on_divergence: Literal["stop", "retry"] = "stop"
-    """What to do if the loss is not finite: stop, or go back to a checkpoint with half the learning rate."""
+    on_divergence: Literal["stop", "retry"] = "retry"
+    """What to do if training diverges: go back to the last good step with half the learning rate, or stop."""
     look_every: int = 50
     """Steps between looks at the test data."""
     checkpoint_every: int = 1_000

@@ -21,6 +21,8 @@ CONFIG = (tyro.conf.FlagCreatePairsOff,)
 MEANINGS = {
     r"Error parsing (\S+): invalid literal for int\(\) with base 10: '(.*)'": r"`\1` must be a whole number, got `\2`",
     r"Error parsing (\S+): could not convert string to float: '(.*)'": r"`\1` must be a number, got `\2`",
+    r"Error parsing (\S+): no type matching .*INT could .* from \['(.*)'\]\.": r"`\1` must be a whole number, got `\2`",
+    r"Error parsing (\S+): no type matching .*FLOAT could .* from \['(.*)'\]\.": r"`\1` must be a number, got `\2`",
     r"Missing value for argument '(\S+)'\. Expected 1 values\.": r"`\1` needs a value",
     r"Unrecognized options: (.*)": r"too many arguments: \1",
 }
@@ -109,7 +111,7 @@ def one_line(box: str) -> str:
 def _first_section(box: str) -> list[str]:
     """The lines from the headline to the first rule. Where a terminal cannot show a frame, there is none."""
     lines = [line.strip("│").rstrip("│ ") for line in _plain(box).splitlines()[1:]]
-    is_rule = lambda line: not line.strip(" ─-")
+    is_rule = lambda line: not line.strip(" ─-╰╯")
     lines = list(itertools.dropwhile(is_rule, lines))
     return textwrap.dedent("\n".join(itertools.takewhile(lambda line: not is_rule(line), lines))).splitlines()
 

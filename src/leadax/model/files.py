@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 
 from .._atomic import replacing
 from ..arrays import cast, fill, read_arrays, write_tree
@@ -60,7 +61,7 @@ def read_model(path: str | Path, using: Iterable[Any] = (), method: Method | Non
         raise InputError(f"{path} holds a `{about['kind']}`, expected a model: a run's is model.safetensors")
     _check_format(entry(about, "format", int, what), what)
     dtype = entry(about, "dtype", str, what)
-    if dtype == "float64" and not jax.config.jax_enable_x64:  # pyright: ignore[reportAttributeAccessIssue]
+    if dtype == "float64" and jnp.result_type(float) != jnp.float64:
         raise InputError(f'{path} is a model in float64: call `jax.config.update("jax_enable_x64", True)` first')
     method = method or restore(entry(about, "method", dict, what), using)
     units = restore(entry(about, "units", dict, what))

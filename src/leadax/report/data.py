@@ -8,7 +8,7 @@ from ..data import Trajectories
 from ..errors import InputError
 from .fields import space_time
 from .page import Page
-from .style import COLOURS, LARGEST, drawable, field_scale, label, new_figure, short, styled
+from .style import COLOURS, LARGEST, drawable, field_scale, framed, label, new_figure, short, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +18,8 @@ MAX_ROWS = 12
 MAX_LINES = 8
 MAX_CHANNELS = 8
 MAX_MARKERS = 200
+# Longer lines become images within an SVG: a page of 19 MB then has 0.2 MB.
+MAX_VECTOR = 2000
 SNAPSHOTS = 6
 
 
@@ -89,8 +91,8 @@ def _over_time(axis: "Axes", data: Trajectories, e: int) -> None:
             seen = np.isfinite(states[i, :, c])
             marker = "." if seen.sum() <= MAX_MARKERS else ""
             style = {"color": COLOURS[c], "alpha": 1.0 if i == 0 else 0.35, "marker": marker, "ms": 3}
-            name = label(channel, 30) if i == 0 else None
-            axis.plot(times[i, seen], states[i, seen, c], label=name, **style)
+            name, long = label(channel, 30) if i == 0 else None, seen.sum() > MAX_VECTOR
+            axis.plot(times[i, seen], states[i, seen, c], label=name, rasterized=long, **style)
     axis.set_title(label(data.environments[e], 80), loc="left")
 
 
@@ -98,7 +100,7 @@ def _phase_portrait(axis: "Axes", data: Trajectories, e: int) -> None:
     for states in drawable(data.states[e, : data.counts[e], :, :2]):
         alpha = 0.35 if axis.lines else 1.0
         x, y = states[np.isfinite(states).all(axis=-1)].T
-        axis.plot(x, y, color="#444444", alpha=alpha)
+        axis.plot(x, y, color="#444444", alpha=alpha, rasterized=len(x) > MAX_VECTOR)
         axis.plot(x[:1], y[:1], "o", ms=4, color="#444444", alpha=alpha)
     axis.set_ylabel(label(data.channels[1], 16))
 
@@ -114,6 +116,7 @@ def _snapshots(data: Trajectories, channel: int) -> "Figure":
         for axis, k in zip(row, np.linspace(0, data.lengths[e, 0] - 1, columns).round().astype(int), strict=True):
             axis.imshow(states[e, k], origin="lower", **scale)
             axis.set(xticks=[], yticks=[])
+            framed(axis)
             axis.set_title(f"t = {times[e, k]:.4g}" if e == 0 or not same else "")
         row[0].set_ylabel(label(data.environments[e], 18))
     bar = label(data.channels[channel], 30)
@@ -136,6 +139,7 @@ def _space_time(data: Trajectories, channel: int) -> "Figure":
     for e, axis in enumerate(axes):
         length = data.lengths[e, 0]
         space_time(axis, times[e, :length], states[e, :length].T, scale)
+        framed(axis)
         axis.set_ylabel("x")
         axis.set_title(label(data.environments[e], 80), loc="left")
     axes[-1].set_xlabel("time")

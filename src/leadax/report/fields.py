@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from .forecasts import Forecasts
-from .style import field_scale, label, new_figure, span_of, styled
+from .style import field_scale, framed, label, new_figure, span_of, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -131,6 +131,7 @@ def colour_bar(figure: "Figure", drawn: Any, axes: Any, values: np.ndarray, scal
 
 def _paint(axis: "Axes", times: np.ndarray | None, values: np.ndarray, scale: Any) -> Any:
     axis.set_yticks([])
+    framed(axis)
     if times is None:
         axis.set_xticks([])
         return axis.imshow(values, origin="lower", interpolation="none", **scale)

@@ -15,6 +15,7 @@ from .._atomic import one_line, replacing
 from ..errors import InputError, RunError
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Okabe and Ito's palette, without its yellow, which is too pale for lines.
@@ -60,6 +61,11 @@ def new_figure(width: float, height: float) -> "Figure":
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height))
+
+
+def framed(axis: "Axes") -> None:
+    """A thin frame around an image."""
+    axis.spines[:].set(visible=True, linewidth=0.5, color="#999999")
 
 
 def rendered(figure: "Figure", kind: str, dpi: int = 130) -> bytes:

@@ -49,12 +49,13 @@ def samples_and_bound(m: Sequence[int], n: Sequence[int], bound: Sequence[float 
         left, right = figure.subplots(1, 2)
         for axis, values, colour in ((left, n, COLOURS[0]), (right, bound, COLOURS[1])):
             # Sample sizes may be integers too large for an array.
-            shown = [(x, min(float(y), LARGEST)) for x, y in zip(m, values, strict=True) if y is not None]
+            shown = [(x, float(min(y, LARGEST))) for x, y in zip(m, values, strict=True) if y is not None]
             axis.plot(*zip(*shown, strict=True), color=colour, marker="o", ms=3.5)
             axis.set_yscale("log")
             environments_axis(axis, m)
         left.set(title="sufficient samples", ylabel="samples per environment, n")
         right.set(title="bound on test error − training error", ylabel="ε")
+        _plain_numbers(left)
         _plain_numbers(right)
     return figure
 
@@ -86,9 +87,12 @@ def environments_axis(axis: "Axes", m: Sequence[int]) -> None:
 
 
 def _plain_numbers(axis: "Axes") -> None:
+    """Labels such as 20 and 50 in place of powers of ten, where there are few decades."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     low, high = axis.get_ylim()
+    if high > 1e3 * low:
+        return
     # With ticks at 1, 2 and 5 alone, less than a decade would have too few.
     axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high > 10 * low else tuple(range(1, 10))))
     axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")

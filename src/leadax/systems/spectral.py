@@ -24,7 +24,8 @@ class Torus:
         """2π·k along y (the first axis) and x (the last axis), as arrays of the shape of the modes."""
         along = 2 * np.pi * np.fft.fftfreq(self.size, 1 / self.size)
         half = 2 * np.pi * np.fft.rfftfreq(self.size, 1 / self.size)
-        return np.broadcast_arrays(along[:, None], half[None, :])  # type: ignore[return-value]
+        along_y, along_x = np.broadcast_arrays(along[:, None], half[None, :])
+        return along_y, along_x
 
     @cached_property
     def squared_wave_numbers(self) -> np.ndarray:

@@ -27,7 +27,7 @@ class Recipe:
 
     - `decay`: of the learning rate: `cosine` to zero at the last step (the default), `constant` as in the paper, or
       `one-cycle`, up and down, for higher rates;
-    - `sampling`: how often forecasts restart from the data during training: nearly always at first, hardly ever at the end;
+    - `sampling`: how often forecasts restart from the data: nearly always at first, hardly ever at the end;
     - `batch_size`: trajectories per environment and step; all by default;
     - `match`: what is compared with the data: `trajectories` (forecasts), or derivatives estimated by
       `finite-differences` or `spline`, without any forecast: cheaper and, where points are far apart, worse;

@@ -177,7 +177,8 @@ def train_step(
         updates, optimiser = plan.optimiser.transformation().update(gradient, state.optimiser, learnt)
     rate = state.rate * plan.optimiser.share_of_rate(state.step - span.begin, span.length).astype(state.rate.dtype)
     updates = jax.tree.map(lambda u: u * rate, updates)
-    levels: Levels = eqx.combine(optax.apply_updates(learnt, updates), fixed)  # type: ignore[arg-type]
+    moved = jax.tree.map(lambda weight, update: weight + update.astype(weight.dtype), learnt, updates)
+    levels: Levels = eqx.combine(moved, fixed)
     finite = jnp.isfinite(value) & jnp.all(jnp.isfinite(optax.tree.norm(updates)))
     new = TrainState(levels, optimiser, carry, state.step + 1, state.key, state.rate)
     return new, Progress(value, terms, finite)
