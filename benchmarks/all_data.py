@@ -1,4 +1,4 @@
-"""How long all data of the paper take: four systems, training, test and novel environments, both kinds of test.
+"""How long it takes to simulate all data of the paper: four systems, four splits each.
 
 python benchmarks/all_data.py [--protocol paper|clean] [--json]
 """

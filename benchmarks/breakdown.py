@@ -2,8 +2,8 @@
 
     python benchmarks/breakdown.py gray-scott [--steps 3] [--all]
 
-Thread-milliseconds per step of all threads together, from `jax.profiler`; what is left of threads × wall time is
-waiting, starting operations and whatever the profiler does not name. Kinds are told by the compiler's names.
+Thread-milliseconds per step, summed over all threads, from `jax.profiler`. The rest of threads × wall time is waiting,
+starting operations, and whatever the profiler does not name. Operations are sorted by the compiler's names for them.
 """
 
 import argparse
@@ -33,7 +33,7 @@ STRUCTURE = r"while|call|Execute|Thunk|body|condition|tuple|parameter|end:|.*::"
 
 
 def operations(system: str, steps: int) -> tuple[float, dict[str, tuple[int, float]]]:
-    """Milliseconds of a step, and for each name of an operation how often it ran in a step and for how long in all."""
+    """Milliseconds per step, and for each name of an operation how often it ran per step and for how long."""
     import jax
 
     from leadax.speed import Problem
@@ -68,7 +68,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("system", choices=["lotka-volterra", "gray-scott", "navier-stokes"])
     parser.add_argument("--steps", type=int, default=3)
-    parser.add_argument("--all", action="store_true", help="also the forty names that take longest")
+    parser.add_argument("--all", action="store_true", help="also list the forty names that take longest")
     options = parser.parse_args()
     wall, found = operations(options.system, options.steps)
     kinds: dict[str, list[float]] = {kind: [0, 0.0] for kind in KINDS}

@@ -1,9 +1,9 @@
-"""How long data take to load: Leadax, which checks everything, beside the plain libraries, which check nothing.
+"""How long data take to load: Leadax, which checks everything, next to plain libraries, which check nothing.
 
     python benchmarks/loading.py [--numbers 10000000] [--json]
 
-Writes the same trajectories in each format to a temporary folder, then reads each three times by turns and takes the
-medians. The files are warm in the page cache, so this measures work, not the disk.
+Writes the same trajectories to a temporary folder in each format, then reads each file three times in turn and takes
+medians. The files are in the page cache, so this measures work, not the disk.
 """
 
 import argparse

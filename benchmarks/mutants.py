@@ -149,7 +149,10 @@ def main() -> int:
         for verdict in pool.map(try_mutant, chosen):
             noticed += verdict.noticed
             mark = "noticed" if verdict.noticed else "MISSED "
-            print(f"{mark} {verdict.seconds:5.0f} s  {verdict.mutant.file}: {verdict.mutant.new[:60]!r}  {verdict.note}", flush=True)
+            print(
+                f"{mark} {verdict.seconds:5.0f} s  {verdict.mutant.file}: {verdict.mutant.new[:60]!r}  {verdict.note}",
+                flush=True,
+            )
     print(f"{noticed} of {len(chosen)} noticed ({noticed / max(len(chosen), 1):.0%})")
     return 0 if noticed >= 0.95 * len(chosen) else 1
 

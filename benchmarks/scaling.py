@@ -1,10 +1,10 @@
-"""How the cost of a LEADS training step grows: environments, trajectories, points, grid, seeds; and memory at peak.
+"""How the cost of a LEADS training step grows with environments, trajectories, points, grid and seeds; peak memory.
 
     python benchmarks/scaling.py [--system lotka-volterra] [--json]
 
-Each line is a process of its own (so that its peak of memory is its own), one after another, medians of a few calls.
-Sizes other than the paper's are its data repeated. Where there are several processes, each has a core of its own, all
-run at once, and the slowest counts: the other way to train several seeds.
+Each line is measured in a process of its own, so that its peak memory is its own; times are medians of a few calls.
+For sizes other than the paper's, its data are repeated. Where there are several processes, they run at the same time,
+each on a core of its own, and the slowest counts: that is the other way to train several seeds.
 """
 
 import argparse
@@ -53,7 +53,7 @@ def worker(line: dict[str, Any]) -> None:
 
 
 def measured(line: dict[str, Any]) -> dict[str, Any]:
-    """What a process for this line prints; of several at once the slowest one's, with the rates of all together."""
+    """What a process for this line prints; of several processes the slowest one's, with the sum of their rates."""
     line = dict(line)
     count = line.pop("processes", 1)
     asked = [line] if count == 1 else [line | {"core": core} for core in range(count)]

@@ -1,10 +1,10 @@
-"""How fast Gray–Scott and Navier–Stokes are simulated, beside a straightforward SciPy and NumPy loop.
+"""How fast Gray–Scott and Navier–Stokes are simulated, next to a straightforward loop with SciPy and NumPy.
 
     python benchmarks/simulation.py [--json]
 
 Both sides solve the same trajectories with the same equation, scheme and tolerance, one after the other in one run;
-compile time is reported apart. The loop is what one writes first: one trajectory after another, NumPy arrays, SciPy's
-solver or an explicit loop over time steps.
+compile time is reported separately. The loop is what one would write first: one trajectory after another, NumPy arrays,
+SciPy's solver or an explicit loop over time steps.
 """
 
 import argparse

@@ -34,7 +34,7 @@ ROUNDS = {"lotka-volterra": (15, 50), "gray-scott": (5, 1), "navier-stokes": (7,
 def agree(name: str, kind: Any, problem: Problem) -> None:
     """Stop unless the loss and each array of the gradient are the same to 1e-4, relative to the gradient's length.
 
-    Ω is small beside the error, so it is also compared with a thousand times its weight, and so is its first part alone.
+    Ω is small beside the error, so it is also compared with a thousand times its weight, and without its second part.
     """
     method = problem.method
     heavy = dataclasses.replace(method, penalty_weight=1e3 * method.penalty_weight)

@@ -1,9 +1,9 @@
-"""How the learnt dynamics are divided: the size of f and of g_e where the data are.
+"""How learnt dynamics are divided: the size of f and of g_e where the data are.
 
     python examples/decomposition.py RUN [RUN ...] --data test.nc
 
-Prints the root mean square of f(x), g_e(x) and their sum over all observed states, and the Lipschitz bound of g_e (the
-product of the spectral norms of its layers), mean and range over the seeds.
+Prints the root mean square of f(x), g_e(x) and their sum over all observed states, and a Lipschitz bound of g_e (the
+product of the spectral norms of its layers, in the model's standard units): mean and range over the seeds.
 """
 
 import argparse
@@ -18,18 +18,19 @@ import leadax as lx
 
 def sizes(model: lx.Model, data: lx.Trajectories) -> np.ndarray:
     """RMS of f, g_e and f + g_e, and the Lipschitz bound of g_e: `(seed, 4)`."""
+    return np.stack([_sizes(model.member(seed), data) for seed in range(model.members)])
+
+
+def _sizes(model: lx.Model, data: lx.Trajectories) -> np.ndarray:
     states = np.where(data.observed, data.states, np.nan).reshape(len(data.environments), -1, *data.state_shape)
-    rows = []
-    for seed in range(model.seeds):
-        squares, slopes = np.zeros(3), []
-        for e, environment in enumerate(data.environments):
-            points = states[e][np.isfinite(states[e]).all(axis=tuple(range(1, states[e].ndim)))]
-            f, g = (jax.vmap(half) for half in model.method.decompose(*model.member(seed, environment)))
-            slopes.append(lipschitz(model.member(seed, environment).specific))
-            x = jnp.asarray(points, jnp.float32)
-            squares += [float(jnp.mean(jnp.square(v))) for v in (f(x), g(x), f(x) + g(x))]
-        rows.append([*np.sqrt(squares / len(data.environments)), np.mean(slopes)])
-    return np.stack(rows)
+    squares, bounds = np.zeros(3), []
+    for points, environment in zip(states, data.environments, strict=True):
+        x = jnp.asarray(points[np.isfinite(points).all(axis=tuple(range(1, points.ndim)))], jnp.float32)
+        f, g = (jax.vmap(part)(x) for part in (model.shared, model.specific(environment)))
+        squares += [float(jnp.mean(jnp.square(v))) for v in (f, g, f + g)]
+        e = model.environment_index(environment)
+        bounds.append(lipschitz(jax.tree.map(lambda a, e=e: a[0, e], model.levels.specific)))
+    return np.array([*np.sqrt(squares / len(data.environments)), np.mean(bounds)])
 
 
 def lipschitz(net: object) -> float:

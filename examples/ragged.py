@@ -1,9 +1,9 @@
-"""Holes and short trajectories: Lotka-Volterra with a third of the points lost, LEADS beside One-Per-Env.
+"""Holes and short trajectories: Lotka–Volterra with a third of the points missing, LEADS next to One-Per-Env.
 
     python examples/ragged.py --steps 8000 --seeds 2
 
-Drops 30 % of the points at random, cuts half of the trajectories to half their length, learns from what is left, and
-tests on whole trajectories.
+Drops 30 % of the points at random, cuts half of the trajectories to half their length, learns from the rest with the
+paper's settings, and tests on whole trajectories.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from leadax.systems import get_system
 
 
 def with_holes(data: lx.Trajectories, rng: np.random.Generator) -> lx.Trajectories:
-    """The same data, less of them: the first point of each trajectory stays, a forecast starts there."""
+    """A part of the data. The first point of each trajectory stays: forecasts start there."""
     lost = rng.uniform(size=data.times.shape) < 0.3
     short = rng.permuted(np.arange(lost.shape[1]) % 2 == 0, axis=0)
     lost |= short[:, None] & (np.arange(lost.shape[2]) >= lost.shape[2] // 2)
@@ -27,7 +27,6 @@ def with_holes(data: lx.Trajectories, rng: np.random.Generator) -> lx.Trajectori
         states,
         environments=data.environments,
         channels=data.channels,
-        attributes=data.attributes,
     )
 
 
@@ -44,7 +43,8 @@ def main() -> None:
     test = lx.simulate(system, split="test", key=jr.key(0))
     print(f"{train.observed.mean():.0%} of the values are left")
     for method in (lx.Leads(), lx.OnePerEnv()):
-        model = lx.fit(method, train, steps=chosen.steps, seeds=chosen.seeds, key=jr.key(0))
+        settings = lx.preset("lotka-volterra", train)
+        model = lx.fit(method, train, steps=chosen.steps, seeds=chosen.seeds, key=jr.key(0), defaults=settings)
         print(f"{type(method).__name__:12} {lx.evaluate(model, test).mse:.3e}")
 
 

@@ -3,8 +3,8 @@
     python examples/van_der_pol.py
     leadax compare van-der-pol.csv --test van-der-pol-test.csv --out van-der-pol --steps 3000 --seeds 2
 
-x' = y, y' = μ(1 - x²)y - x, with another μ in each environment: unequal numbers of trajectories, unequal lengths and
-irregular times to learn from, whole trajectories to test on.
+x' = y, y' = μ(1 - x²)y - x with a different μ in each environment. The training data have unequal numbers of
+trajectories, unequal lengths and irregular times; the test data are whole trajectories.
 """
 
 import jax.numpy as jnp

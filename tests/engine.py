@@ -164,7 +164,9 @@ def plain_loss(levels, data, restart=None):
     for e in range(len(data.environments)):
         own, seen, points = 0.0, 0, []
         for times, states, whole in observations(data, e):
-            for predicted, observed in zip(forecast(plain_field(levels, e), times, states, restart), states, strict=True):
+            for predicted, observed in zip(
+                forecast(plain_field(levels, e), times, states, restart), states, strict=True
+            ):
                 for c in np.flatnonzero(~np.isnan(observed)):
                     own, seen = own + (predicted[c] - observed[c]) ** 2, seen + 1
             points.extend(states[whole])

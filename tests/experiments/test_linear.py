@@ -33,7 +33,7 @@ def test_environments_start_from_states_of_their_own():
     assert len(np.unique(starts.round(9), axis=0)) == 16
 
 
-def test_a_group_is_learnt(tmp_path):
+def test_a_group_is_learnt(tmp_path, cheap_nets):
     """The last two of eight environments; g_e is compared with the best decomposition."""
     options = Options("smoke", 1, 2, "paper", methods=("leads",))
     chosen = next(run for run in runs(options) if "m2-n2-group3" in run.name)

@@ -3,15 +3,15 @@
 import math
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
+import jax
 import numpy as np
 import pytest
 
-from leadax.data import Trajectories
+from leadax import Model
 from leadax.experiments.study import Options, carry_out, models
 from leadax.experiments.targets import novel
-from leadax.records import Look
+from leadax.train import RunFolder
 
 SETTING = {"system": "lotka-volterra", "m": 2, "n": 20, "protocol": "paper", "pretraining_steps": 12_000}
 
@@ -54,34 +54,17 @@ def test_picture():
     assert axis.get_yscale() == "log"
 
 
-def test_runs_start_from_the_model_of_table_1(tmp_path, monkeypatch):
-    """In the folder of that study, whatever the budget; what is learnt is recorded at every look."""
-    asked = []
-
-    def trained(options, system, method, runs):
-        asked.append((system, method, runs))
-        return SimpleNamespace(training=SimpleNamespace(steps=12_000))
-
-    def adapt(model, data, *, scheme, steps, **options):
-        assert len(data.environments) == 2
-        assert options["run"] == tmp_path / "novel" / f"lotka-volterra-{scheme}-clean-2x7-0-after-12000"
-        look = Look(steps, (1.0, 1.0), (1.0, 1.0), (0.0, 0.0), (0.5, 0.7), 1.5)
-        return SimpleNamespace(training=SimpleNamespace(looks=[look]))
-
-    two = Trajectories.from_arrays(range(20), np.zeros((2, 1, 20, 2)), environments=["a", "b"])
-    monkeypatch.setattr(novel, "simulated", lambda *ignored: two)
-    monkeypatch.setattr(novel, "trained_for_table1", trained)
-    monkeypatch.setattr(novel, "adapt", adapt)
-    options = Options("hour", 2, 7, "clean", system="lotka-volterra")
-    runs = [run for run in novel.runs(options) if "shared-only" not in run.name]
-    outcome = carry_out(runs, tmp_path / "novel", lambda *ignored: None)
+def test_runs_start_from_the_model_of_table_1(tmp_path, cheap_data, cheap_nets):
+    """In the folder of that study, whatever the budget; test errors are recorded at every look."""
+    options = Options("hour", 2, 7, "clean", system="lotka-volterra", model_steps=1, methods=("specific",))
+    outcome = carry_out(novel.runs(options), tmp_path / "novel", lambda *ignored: None)
     outcome.raise_if_failed()
-    rows = outcome.rows
-    assert [(row["method"], row["steps"], row["mse_test"]) for row in rows[:2]] == [
-        ("specific", 7, 0.5),
-        ("specific", 7, 0.7),
-    ]
-    assert asked == [("lotka-volterra", "leads", tmp_path)] * 2
+    known = Model.load(tmp_path / "table1" / "lotka-volterra-leads-clean-2x1-0" / "model.safetensors")
+    folder = tmp_path / "novel" / "lotka-volterra-specific-clean-2x7-0-after-1"
+    new, errors = Model.load(folder / "model.safetensors"), RunFolder(folder).result()["test"]["mse_per_seed"]
+    assert jax.tree.all(jax.tree.map(np.array_equal, new.levels.shared, known.levels.shared)), "f is fixed"
+    found = [(row["method"], row["pretraining_steps"], row["steps"], row["m"], row["mse_test"]) for row in outcome.rows]
+    assert found == [("specific", 1, 7, 2, pytest.approx(error, rel=1e-4)) for error in errors]
 
 
 def test_the_model_of_table_1():

@@ -66,7 +66,9 @@ def test_what_comes_from_the_models_of_table_1(capsys, monkeypatch):
         assert run(["reproduce", target, *TINY, *LV, "--methods", "leads", "--steps", "1"]) == 1
         assert what in capsys.readouterr().err
     assert run(["reproduce", "novel", *TINY, *LV, "--methods", "scratch", "--model-steps", "1"]) == 1
-    assert "holds another run: its `method.penalty_weight` is 0.0002, asked for was 0.0004" in capsys.readouterr().err
+    assert (
+        "holds another run: its `method.penalty_weight` is 0.0002, but 0.0004 was requested" in capsys.readouterr().err
+    )
 
 
 def test_a_group_of_environments_is_learnt(tmp_path):

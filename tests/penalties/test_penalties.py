@@ -241,7 +241,11 @@ def test_omega_is_the_sum_of_its_parts():
     x, w = points(random(5, 2)), jnp.ones(5)
     omega = Omega(alpha=0.3)
     carry = omega.init(MLP_NET, key=KEY)
-    parts = lambda: (omega(MLP_NET, x, w, carry), omega.norm(MLP_NET, x, w, ()), omega.lipschitz(MLP_NET, x, w, carry[1]))
+    parts = lambda: (
+        omega(MLP_NET, x, w, carry),
+        omega.norm(MLP_NET, x, w, ()),
+        omega.lipschitz(MLP_NET, x, w, carry[1]),
+    )
     (value, after), (norm, _), (lipschitz, vectors) = jax.jit(parts)()
     np.testing.assert_allclose(value, norm + 0.3 * lipschitz, rtol=1e-12)
     assert jax.tree.structure(after) == jax.tree.structure(((), vectors))

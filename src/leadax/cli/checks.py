@@ -19,16 +19,17 @@ LARGEST = 2**31 - 1
 
 
 def check_count(option: str, value: int | None) -> None:
-    """An `InputError` unless the value is a whole number from 1 to the option's limit; None is fine.
+    """An `InputError` unless the value is from 1 to the option's limit; None is fine.
 
     >>> check_count("--seeds", 0)
     Traceback (most recent call last):
     ...
-    leadax.errors.InputError: `--seeds` must be a whole number from 1 to 10000, got 0
+    leadax.errors.InputError: `--seeds` must be at least 1, got 0
     """
     limit = LIMITS.get(option, LARGEST)
     if value is not None and not 1 <= value <= limit:
-        raise InputError(f"`{option}` must be a whole number from 1 to {limit}, got {_short(value)}")
+        bound = "at least 1" if value < 1 else f"at most {limit}"
+        raise InputError(f"`{option}` must be {bound}, got {_short(value)}")
 
 
 def check_positive(option: str, value: float | None) -> None:
@@ -40,7 +41,7 @@ def check_positive(option: str, value: float | None) -> None:
 def check_seed(seed: int) -> None:
     """A seed fits into 32 bits, without a sign."""
     if not 0 <= seed < 2**32:
-        raise InputError(f"`--seed` must be a whole number from 0 to {2**32 - 1}, got {_short(seed)}")
+        raise InputError(f"`--seed` must be from 0 to {2**32 - 1}, got {_short(seed)}")
 
 
 def check_file(path: Path) -> None:

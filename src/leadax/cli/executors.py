@@ -21,9 +21,7 @@ def workers_for(runs: int, seeds: int, workers: int | None, scheduler: str | Non
     """An executor for so many runs: by default one process per core. None is this process; seeds then use all cores."""
     check_count("--workers", workers)
     if scheduler is not None and workers is not None:
-        raise InputError(
-            "`--workers` are processes on this machine, a `--scheduler` has its own: leave out one of them"
-        )
+        raise InputError("`--workers` are processes on this machine, `--scheduler` has its own: leave one of them out")
     workers = min(workers or len(_cores()), runs)
     if scheduler is not None:
         with cluster(scheduler, seeds) as executor:

@@ -60,7 +60,8 @@ class Units:
         mean = _mean(data.states, seen)
         deviations = np.where(seen, data.states, mean) - mean
         spread = np.sqrt(_mean(deviations**2, seen))
-        scale = np.where(spread > 0, spread, 1.0)
+        # Of a channel that never changes, what is left by the rounding of its mean is no spread.
+        scale = np.where(spread > 1e-12 * np.abs(mean), spread, 1.0)
         return cls(tuple(mean), tuple(scale), _unit_of_time(data.times, deviations / scale, seen))
 
     def standard(self, states: Float[Any, "*shape channel"]) -> Float[Any, "*shape channel"]:

@@ -19,10 +19,10 @@ def predict_first(model: Model, data: Trajectories) -> Float[np.ndarray, "env ti
     """
     first = data.select(slice(None), 0)
     rules = {"longest": model.longest_step, "box": model.box, "dtype": model.dtype}
-    batch = prepare(first, model.units, model.method, **rules)
-    starts, steps = batch.states[:, 0, 0], jax.tree.map(lambda a: a[:, 0], batch.steps)
-    members = _forecasts(numbers_as_arrays(model.method, model.dtype), model.for_data(first), starts, steps)
-    with np.errstate(invalid="ignore"):  # a forecast may blow up
+    with np.errstate(all="ignore"):  # states may be too large for the model, and forecasts may blow up
+        batch = prepare(first, model.units, model.method, **rules)
+        starts, steps = batch.states[:, 0, 0], jax.tree.map(lambda a: a[:, 0], batch.steps)
+        members = _forecasts(numbers_as_arrays(model.method, model.dtype), model.for_data(first), starts, steps)
         return model.units.raw(np.asarray(members, float).mean(axis=0))
 
 

@@ -94,8 +94,10 @@ class Task:
 
     @property
     def explosion(self) -> float:
-        """An error that only a diverged run has: a hundred times the spread of the data, squared."""
-        return 1e4 * float(jnp.var(self.batch.states, where=self.batch.observed))
+        """An error that only a diverged run has: a hundred times the spread of what is learnt, squared."""
+        target = self.batch.states if self.batch.slopes is None else self.batch.slopes
+        variance = float(jnp.var(target, where=self.batch.observed))
+        return 1e4 * variance if variance > 0 else np.inf
 
     def stage(self, step: int) -> int:
         """The number of the stage that takes the step after this one."""
@@ -125,6 +127,7 @@ class Loop:
         step = int(state.step[0])
         begun, spent = time.perf_counter(), self.looks[-1].seconds if self.looks else 0.0
         good, retries, explosion = jax.device_get(state), 0, self.task.explosion
+        older, failed = good, -1
         while step < self.task.steps:
             if step in [stage.begin for stage in self.task.stages[1:]]:
                 state = self._placed(self._entered(jax.device_get(state), self.task.stage(step)))
@@ -135,14 +138,18 @@ class Loop:
             exploded = looking and bool(np.any(progress.terms.error.mean(axis=1) > explosion))
             if exploded or not np.all(progress.finite):
                 retries += 1
-                state = good = self._sent_back(good, progress, state.step, retries)
-                state, step = self._placed(state), int(good.step[0])
+                # The loss that is seen at a state is that before its last step: of the newest nothing is known yet.
+                failed = max(failed, int(np.max(state.step)))
+                good = older = self._sent_back(older, progress, state.step, retries)
+                state, step = self._placed(good), int(good.step[0])
                 continue
+            saving = step % self.task.checkpoint_every == 0 or step == self.task.steps or stop
+            if looking or saving:
+                older, good = good, jax.device_get(state)
             if looking:
                 self._look(state, progress, step, spent + time.perf_counter() - begun)
-                good = jax.device_get(state)
-            if step % self.task.checkpoint_every == 0 or step == self.task.steps or stop:
-                good, retries = jax.device_get(state), 0
+            if saving:
+                retries = 0 if step > failed else retries
                 if self.folder:
                     self.folder.save_checkpoint((good, self.best), step, self.task.config, self.looks)
             if stop:

@@ -82,7 +82,9 @@ class Protocol:
 
     def training(self, system: str, steps: int, **recipe: Any) -> dict[str, Any]:
         """How to train so many steps on a system: arguments of `fit` and `adapt`; `recipe` as in `Recipe`."""
-        usual, changed = Recipe(protocol=self.rules, **recipe), self._changed(system)
+        # A run that diverges is a result, too: another learning rate for one method would hide it.
+        usual = Recipe(protocol=self.rules, on_divergence="stop", **recipe)
+        changed = self._changed(system)
         if changed is None:
             return {"recipe": usual}
         how = {"optimiser": changed.optimiser, "learning_rate": changed.learning_rate}
