@@ -62,7 +62,7 @@ def assert_close(found, expected, **tolerance):
 
 
 def random_like(shapes, seed=0, size: float = 0.4):
-    """Arrays of these shapes and types, drawn by NumPy: `init` takes long to compile, and makes the last layer small."""
+    """Arrays of these shapes and types from NumPy: `init` takes long to compile, and makes the last layer small."""
     rng = np.random.default_rng(seed)
     return jax.tree.map(lambda a: jnp.asarray((size * rng.standard_normal(a.shape)).astype(a.dtype)), shapes)
 

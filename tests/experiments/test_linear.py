@@ -9,7 +9,7 @@ import pytest
 from leadax.cli import run
 from leadax.cli.reproduce import NAMES
 from leadax.experiments.results.rows import read_rows
-from leadax.experiments.study import Options, carry_out
+from leadax.experiments.study import Options, carry_out, linear_groups
 from leadax.experiments.study.linear_groups import Group, simulated
 from leadax.experiments.targets import TARGETS
 from leadax.experiments.targets.linear import PAPER, bound, figures, runs, table
@@ -33,8 +33,10 @@ def test_environments_start_from_states_of_their_own():
     assert len(np.unique(starts.round(9), axis=0)) == 16
 
 
-def test_a_group_is_learnt(tmp_path, cheap_nets):
+def test_a_group_is_learnt(tmp_path, monkeypatch, cheap_nets):
     """The last two of eight environments; g_e is compared with the best decomposition."""
+    monkeypatch.setattr(linear_groups, "TRAJECTORIES", (2,))
+    monkeypatch.setattr(linear_groups, "TEST_TRAJECTORIES", 2)
     options = Options("smoke", 1, 2, "paper", methods=("leads",))
     chosen = next(run for run in runs(options) if "m2-n2-group3" in run.name)
     outcome = carry_out([chosen], tmp_path, lambda *ignored: None)

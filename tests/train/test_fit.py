@@ -9,7 +9,7 @@ import jax.random as jr
 import numpy as np
 import optax
 import pytest
-from tests.engine import LINEAR, decays, same_bits, tiny
+from tests.engine import LINEAR, decays, random_levels, same_bits, tiny
 
 from leadax import (
     ConvNet,
@@ -98,8 +98,6 @@ def test_settings_reach_the_plan():
 
 
 def fill_levels(environments):
-    from tests.engine import random_levels
-
     return jax.tree.map(lambda a: a[None].astype("float32"), random_levels(LINEAR, environments))
 
 
@@ -201,7 +199,7 @@ def test_a_net_of_ones_choice_gets_the_same_units():
 # Validation
 
 
-def test_the_best_model_on_validation_data_is_kept(fitted, tmp_path):
+def test_the_best_model_on_validation_data_is_kept(tmp_path, monkeypatch):
     """These data are learnt at first; they are of another kind than what is learnt later."""
     rising = Trajectories.from_arrays(DATA.times, DATA.states[:, :, ::-1])
     settings = {"validation": rising, "recipe": {"look_every": 1, "checkpoint_every": 7}, "key": jr.key(3)}
@@ -220,8 +218,8 @@ def test_the_best_model_on_validation_data_is_kept(fitted, tmp_path):
     # Stopped after the best step and resumed, the best is remembered.
     asked = iter(range(1, 1000))
     stop = Monitor(should_stop=lambda: next(asked) == best + 1)
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(Interrupted):
-        patch.setattr(loop, "SECONDS_PER_CALL", 0.0)
+    monkeypatch.setattr(loop, "SECONDS_PER_CALL", 0.0)
+    with pytest.raises(Interrupted):
         train(**settings, run=tmp_path, monitor=stop)
     resumed = train(**settings, run=tmp_path)
     assert same_bits(resumed, model)

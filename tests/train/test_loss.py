@@ -147,7 +147,7 @@ def test_kappa_weighs_the_penalty_by_the_error(found_by, setting):
     weight = 0.3 * float(error) / float(np.sum(terms.penalty))
     expected = jax.tree.map(lambda a, b: a + weight * 2 * (b - a), slope_of_error, slope_of_both)
     assert_close(slope, expected, rtol=1e-8, atol=1e-12)
-    with pytest.raises(InputError, match="`penalty_weight` .* or `kappa`, not both"):
+    with pytest.raises(InputError, match=r"`penalty_weight` .* or `kappa`, not both"):
         Leads(penalty_weight=0.1, kappa=0.1)
 
 

@@ -126,8 +126,8 @@ class Loop:
         state = self._placed(self._resumed(state))
         step = int(state.step[0])
         begun, spent = time.perf_counter(), self.looks[-1].seconds if self.looks else 0.0
-        good, retries, explosion = jax.device_get(state), 0, self.task.explosion
-        older, failed = good, -1
+        good = older = jax.device_get(state)
+        retries, failed, explosion = 0, -1, self.task.explosion
         while step < self.task.steps:
             if step in [stage.begin for stage in self.task.stages[1:]]:
                 state = self._placed(self._entered(jax.device_get(state), self.task.stage(step)))
@@ -143,15 +143,17 @@ class Loop:
                 good = older = self._sent_back(older, progress, state.step, retries)
                 state, step = self._placed(good), int(good.step[0])
                 continue
-            saving = step % self.task.checkpoint_every == 0 or step == self.task.steps or stop
+            saving = step % self.task.checkpoint_every == 0 or step == self.task.steps
             if looking or saving:
                 older, good = good, jax.device_get(state)
+            if saving:  # a run that is resumed from here knows no older state
+                older = good
             if looking:
                 self._look(state, progress, step, spent + time.perf_counter() - begun)
-            if saving:
-                retries = 0 if step > failed else retries
-                if self.folder:
-                    self.folder.save_checkpoint((good, self.best), step, self.task.config, self.looks)
+            if saving and step > failed:
+                retries = 0
+            if self.folder and (saving or stop):
+                self.folder.save_checkpoint((jax.device_get(state), self.best), step, self.task.config, self.looks)
             if stop:
                 where = f"; run the same command again to continue from {self.folder.path}" if self.folder else ""
                 raise Interrupted(f"stopped at step {step} of {self.task.steps}{where}")
