@@ -40,8 +40,10 @@ def test_kappa_weighs_omega_relative_to_the_error_and_is_not_differentiated():
     assert float(value) == pytest.approx(1.3 * error, rel=1e-9)
     # Its gradient is that of a penalty with the weight κ · error/Ω, held fixed.
     fixed = dataclasses.replace(method, kappa=None, penalty_weight=0.3 * error / float(jnp.sum(terms.penalty)))
-    gradient = lambda m: jax.grad(lambda l: loss(m, l, carry, batch, None)[0])(levels)
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-12), gradient(method), gradient(fixed))
+    gradient = lambda m: jax.grad(lambda levels: loss(m, levels, carry, batch, None)[0])(levels)
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-12), gradient(method), gradient(fixed)
+    )
 
 
 def test_gradients_are_clipped_to_a_length():
@@ -74,7 +76,7 @@ def test_a_loss_that_explodes_is_sent_back_with_half_the_rate():
     assert all("half the learning rate" in line for line in said)
     assert model.training.steps == 20
     assert evaluate(model, DATA).nmse < 100
-    with pytest.raises(RunError, match="(explodes|not finite) at step"):
+    with pytest.raises(RunError, match=r"(explodes|not finite) at step"):
         exploding(recipe=Recipe(look_every=2, on_divergence="stop"))
 
 

@@ -60,11 +60,13 @@ class RunFolder:
         path = self.path / "config.json"
         wanted = config.to_json()
         found = {key: value for key, value in read_json(path).items() if key != "versions"} if path.exists() else {}
+        found = found or self._sealed_config()
         # Where training got no further than its configuration there is nothing to lose: it may be asked for anew.
         begun = self._checkpoints() or self.finished or (self.path / METRICS).exists()
         if found and begun:
             refuse_another(self.path, found, wanted)
-            return
+            if path.exists():
+                return
         self.write_json("config.json", {**wanted, "versions": versions()})
 
     @property
@@ -151,6 +153,16 @@ class RunFolder:
             looks = looks_from_json(entry(about, "looks", list, str(folder)), str(folder))
             return fill(template(step), arrays, str(folder)), step, looks
         return None
+
+    def _sealed_config(self) -> Mapping[str, Any]:
+        """What the model or a checkpoint was asked for, where config.json is lost; empty if nothing says so."""
+        for path in (self.path / MODEL, *(folder / STATE for folder in self._checkpoints())):
+            try:
+                about = read_arrays(path)[1]
+                return entry(about.get("training") or about, "config", dict, str(path))
+            except InputError:
+                continue
+        return {}
 
     def _checkpoints(self) -> list[Path]:
         return sorted((self.path / "checkpoints").glob("step-*"), reverse=True)
