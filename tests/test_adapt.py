@@ -9,13 +9,13 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import pytest
+from leadax.penalty import Frobenius
 from tests.engine import at, compiled_once, decays, forecast, random_parts, same_bits
 
 from leadax import InputError, Model, OnePerEnv, Trajectories, adapt, evaluate
 from leadax.describe import describe_method, scaled
 from leadax.methods import METHODS, ContextPenalty
 from leadax.nets import Linear, measure
-from leadax.penalty import Frobenius
 
 KNOWN = decays(environments=3)
 SCALES = measure(KNOWN.states, KNOWN.times)

@@ -42,7 +42,7 @@ def test_nohup_is_respected():
     assert (done.returncode, done.stdout) == (0, "survived\n")
 
 
-@pytest.mark.parametrize("arguments", [["adapt", "--help"], ["--help"], ["bound", "linear"]])
+@pytest.mark.parametrize("arguments", [["train", "--help"], ["--help"], ["bound", "linear"]])
 def test_nobody_reads(arguments):
     """As in `leadax adapt --help | head -1`, with the pipe closed from the start."""
     reading, writing = os.pipe()

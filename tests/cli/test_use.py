@@ -10,6 +10,7 @@ import pytest
 import leadax as lx
 from leadax.cli import COMMANDS, names, run
 from leadax.cli.options import Training
+from leadax.cli.parsing import later
 from leadax.cli.reproduce import NAMES as TARGET_NAMES
 from leadax.train import Recipe
 
@@ -64,6 +65,11 @@ def test_help_lists_names(command, options, known, capsys):
     text = re.sub(r"[\s│]+", " ", capsys.readouterr().out)
     assert [name for name in (*options, *known) if name not in text] == []
     assert "None" not in text, "an option without a default says what happens instead"
+
+
+def test_descriptions_have_no_line_breaks_of_the_source():
+    assert [name for name in COMMANDS if re.search(r"\n {12}", later(COMMANDS[name]).__doc__)] == []
+    assert re.search(r"\n {12}", COMMANDS["adapt"].__doc__), "which are there"
 
 
 def test_every_command_has_help_and_the_program_lists_them(capsys):

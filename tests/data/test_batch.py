@@ -7,7 +7,12 @@ import pytest
 
 from leadax.data import Trajectories
 from leadax.data.batch import to_batch
+from leadax.data.units import Units
 from leadax.errors import InputError
+
+
+def in_own_units(data, *dtype):
+    return to_batch(data, Units.ones(len(data.channels)), *dtype)
 
 
 def random_data(rng, space=()):
@@ -30,7 +35,7 @@ def test_equals_a_plain_loop(space):
     rng = np.random.default_rng(len(space))
     for _ in range(10):
         times, states = random_data(rng, space)
-        batch = jax.tree.map(np.asarray, to_batch(Trajectories.from_arrays(times, states), jnp.float64))
+        batch = jax.tree.map(np.asarray, to_batch(Trajectories.from_arrays(times, states), Units.ones(2), jnp.float64))
         for e, row in enumerate(states):
             for i in range(batch.times.shape[1]):
                 if i >= len(row):
@@ -55,15 +60,15 @@ def test_equals_a_plain_loop(space):
 
 def test_every_forecast_has_a_start():
     rng = np.random.default_rng(0)
-    batch = to_batch(Trajectories.from_arrays(*random_data(rng)))
+    batch = to_batch(Trajectories.from_arrays(*random_data(rng)), Units.ones(2))
     real = np.asarray(batch.observed).any(axis=(2, 3))
     np.testing.assert_array_equal(batch.complete[:, :, 0], real)
 
 
 def test_type():
     data = Trajectories.from_arrays(range(3), np.zeros((1, 1, 3, 1)))
-    assert to_batch(data).states.dtype == to_batch(data).times.dtype == jnp.float32
-    assert to_batch(data, jnp.float64).states.dtype == jnp.float64
+    assert in_own_units(data).states.dtype == in_own_units(data).times.dtype == jnp.float32
+    assert in_own_units(data, jnp.float64).states.dtype == jnp.float64
 
 
 @pytest.mark.parametrize(
@@ -74,7 +79,10 @@ def test_float32_keeps_the_digits_of_dates(start, step):
     data = Trajectories.from_arrays(times, np.zeros((1, 1, 8, 1)))
     # What float64 has left of such times, and what float32 would.
     np.testing.assert_allclose(
-        to_batch(data).times[0, 0], step * np.arange(8), rtol=1e-6, atol=2 * np.spacing(abs(start))
+        in_own_units(data).times[0, 0],
+        step * np.arange(8),
+        rtol=1e-6,
+        atol=2 * np.spacing(abs(start)),
     )
     assert np.abs(np.diff(times.astype(np.float32)) - step).max() > 0.1 * step
 
@@ -87,5 +95,13 @@ def test_float32_keeps_the_digits_of_dates(start, step):
 def test_refuses_a_trajectory_without_a_start(states):
     whole = np.ones((3, 2))
     data = Trajectories.from_arrays([[range(3), range(3)], [range(3)]], [[whole, states], [whole]])
-    with pytest.raises(InputError, match="trajectory 1 of environment `e0` never has all channels observed"):
-        to_batch(data)
+    with pytest.raises(InputError, match="trajectory 1 of environment `e0` has no point with all channels observed"):
+        in_own_units(data)
+
+
+def test_states_and_times_are_in_standard_units_and_holes_stay_zero():
+    states = np.array([[[[10.0], [np.nan], [14.0]]]])
+    batch = to_batch(Trajectories.from_arrays([5.0, 6.0, 9.0], states), Units((12.0,), (2.0,), 4.0))
+    assert batch.states[0, 0, :, 0].tolist() == [-1.0, 0.0, 1.0]
+    assert batch.times[0, 0].tolist() == [0.0, 0.25, 1.0]
+    assert batch.observed[0, 0, :, 0].tolist() == [True, False, True]

@@ -5,10 +5,10 @@ import json
 import jax
 import numpy as np
 import pytest
+from leadax.evaluation import Evaluation
 from tests.engine import LEADS, at, forecast, observations, plain_net, ragged, random_parts
 
 from leadax import InputError, Model, Trajectories, evaluate
-from leadax.evaluation import Evaluation
 
 SEEDS, PLACES = 2, [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]
 

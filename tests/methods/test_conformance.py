@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import pytest
+from leadax.objective import objective
+from leadax.penalty import Frobenius
 from tests.engine import OMEGA, at, decays, forecast, random_carry, random_parts, same_bits, tiny
 
 from leadax import Model
@@ -14,8 +16,6 @@ from leadax.data.batch import to_batch
 from leadax.errors import InputError
 from leadax.methods import METHODS, ContextPenalty, Observed
 from leadax.nets import MLP, Linear
-from leadax.objective import objective
-from leadax.penalty import Frobenius
 
 TIMES = np.array([0.0, 0.2, 0.5, 0.6])
 STATES = np.random.default_rng(0).uniform(0.5, 1.5, (4, 2))

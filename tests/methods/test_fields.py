@@ -8,15 +8,15 @@ import jax.random as jr
 import numpy as np
 import optax
 import pytest
+from leadax.evaluation import error_program
+from leadax.objective import ScheduledSampling
+from leadax.training import Recipe, advance_program, init_state
 from tests.engine import random_parts
 
 from leadax.data import Trajectories
 from leadax.data.batch import to_batch
-from leadax.evaluation import error_program
 from leadax.methods import METHODS
 from leadax.nets import FNO, ConvNet
-from leadax.objective import ScheduledSampling
-from leadax.training import Recipe, advance_program, init_state
 
 RNG = np.random.default_rng(0)
 NETS = {

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from leadax.penalty import Frobenius
 from scipy.integrate import solve_ivp
 from tests.engine import LEADS, at, forecast, full_disk, plain_net, random_parts, same_bits, tiny
 
@@ -18,7 +19,6 @@ from leadax.arrays import read_arrays, write_tree
 from leadax.describe import scaled
 from leadax.methods import METHODS, Leads, Parts
 from leadax.nets import FNO, MLP, ConvNet, Linear, Scales
-from leadax.penalty import Frobenius
 
 STEP = 0.25
 GOLDEN = Path(__file__).parent / "golden"

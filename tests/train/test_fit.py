@@ -278,8 +278,8 @@ def test_divergence_stops_the_run_and_says_where(tmp_path):
     folder = tmp_path / "run"
     said = r"the loss is not finite at step 1\d, in environment `e1` of seed 0; the last good step is"
     # Again from the checkpoint it goes the same way, unless it may go slower.
-    for last in (6, 8):
-        with pytest.raises(RunError, match=f"{said} {last}: try a smaller learning rate"):
+    for _ in range(2):
+        with pytest.raises(RunError, match=f"{said} 8: try a smaller learning rate"):
             jump(run=folder, on_divergence="stop")
         assert [place.name for place in (folder / "checkpoints").iterdir()] == ["step-000000008"]
     warned: list[str] = []
@@ -292,11 +292,11 @@ def test_divergence_stops_the_run_and_says_where(tmp_path):
 
 
 def test_retries_go_back_and_halve_the_rate():
-    """The same bits as the steps up to the last good one, and the others with the rate that came out."""
+    """To the checkpoint, and from there with the rate that came out."""
     warned: list[str] = []
     model = jump(warn=warned.append)
     assert 1 <= len(warned) <= loop.RETRIES
-    assert all("the last good step is 6" in text for text in warned)
+    assert all("the last good step is 8" in text for text in warned)
     recipe = Recipe(sampling=ScheduledSampling(0.0), look_every=6)
     trainer = trainer_of(LINEAR, HALF_ZERO, recipe, optimiser=JUMP, defaults=UNBOUNDED)
     task, state = trainer.task, trainer._first_state()
@@ -309,8 +309,8 @@ def test_retries_go_back_and_halve_the_rate():
         loop.Span(*jnp.array([0, 23], "int32")),
         steps,
     )[0]
-    state = go(state, 6)
-    state = go(state._replace(rate=state.rate * 0.5 ** len(warned)), 17)
+    state = go(state, 8)
+    state = go(state._replace(rate=state.rate * 0.5 ** len(warned)), 15)
     assert same_bits(state.levels, model.levels)
 
 
@@ -327,13 +327,13 @@ def test_an_explosion_is_noticed_though_it_is_finite():
     warned: list[str] = []
     jump(jumping(1e4), dataclasses.replace(UNBOUNDED, box=Box((-3.0, -3.0), (3.0, 3.0))), warn=warned.append)
     assert warned
-    assert "the loss explodes at step 12, in environment `e1` of seed 0; the last good step is 6" in warned[0]
+    assert "the loss explodes at step 12, in environment `e1` of seed 0; the last good step is 8" in warned[0]
 
 
 def test_gives_up_after_some_retries(monkeypatch):
     monkeypatch.setattr(loop, "RETRIES", 1)
     warned: list[str] = []
-    with pytest.raises(RunError, match=r"not finite at step \d+, .*the last good step is 6: try a smaller"):
+    with pytest.raises(RunError, match=r"not finite at step \d+, .*the last good step is 8: try a smaller"):
         jump(warn=warned.append)
     assert len(warned) == 1
 

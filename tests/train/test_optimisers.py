@@ -1,5 +1,7 @@
 """How long steps are, in which direction, and which arrays are matrices."""
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -7,87 +9,124 @@ import jax.random as jr
 import numpy as np
 import optax
 import pytest
-from tests.engine import decays
+from tests.engine import LINEAR, decays, drawn
 
-from leadax import Leads, fit
-from leadax.errors import InputError
-from leadax.experiments.presets import PRESETS, complete
+from leadax import InputError, Recipe, Sizes, Units, chosen_for, fit
+from leadax.defaults import PRESETS
 from leadax.methods import METHODS
 from leadax.nets import Dense, SpectralConvolution
-from leadax.optimisers import check_optimiser, matrix_axes, optimiser
+from leadax.nets.architecture import architecture
+from leadax.train.loop import Span, advance
+from leadax.train.optimisers import Optimiser, matrix_axes, rate_for
+from leadax.train.trainer import Asked
+
+DATA = decays()
 
 
-def rates(decay: str, steps: int) -> np.ndarray:
-    """With the same gradient again and again, a step of Adam is as long as the rate."""
-    adam = optimiser("adam", 0.1, decay, steps)
-    state, found = adam.init(jnp.zeros(())), []
+def shares(decay: str, steps: int) -> np.ndarray:
+    share = Optimiser("adam", decay).share_of_rate
+    return np.asarray(jax.vmap(lambda step: share(step, jnp.array(steps)))(jnp.arange(steps + 1)))
+
+
+def test_how_the_rate_changes():
+    np.testing.assert_allclose(shares("cosine", 10), 0.5 * (1 + np.cos(np.pi * np.arange(11) / 10)), atol=1e-12)
+    cycle = shares("one-cycle", 40)
+    np.testing.assert_allclose(cycle[:3], [0.05, 0.525, 1.0], atol=1e-12)
+    np.testing.assert_allclose(cycle[2:], 0.5 * (1 + np.cos(np.pi * np.arange(39) / 38)), atol=1e-12)
+    np.testing.assert_array_equal(shares("constant", 5), 1.0)
+    assert np.all(np.isfinite(shares("one-cycle", 1)))
+    # An optimiser of one's own has a schedule of its own.
+    assert Optimiser(optax.sgd(0.1)).share_of_rate(jnp.array(5), jnp.array(10)) == 1.0
+
+
+def test_steps_follow_the_rate_of_their_phase():
+    """The first step of Adam is as long as the rate, wherever in a phase it is taken."""
+    asked = Asked(DATA, jr.key(0), 10, 1, None, None, "adam", None, Recipe(), None)
+    trainer = asked.trainer([LINEAR], [0.02])
+    task, state = trainer.task, trainer._first_state()
+    for begin, length, step in ((0, 10, 0), (0, 10, 5), (4, 8, 6)):
+        now = jax.tree.map(jnp.array, state._replace(step=jnp.full(1, step, jnp.int32)))
+        span = Span(jnp.asarray(begin, jnp.int32), jnp.asarray(length, jnp.int32))
+        after, _ = advance(task.stages[0].plan, task.method, now, task.batch, task.sampling, span, 1)
+        moved = np.asarray(after.levels.shared.dense.weight) - np.asarray(state.levels.shared.dense.weight)
+        expected = 0.02 * 0.5 * (1 + np.cos(np.pi * (step - begin) / length))
+        np.testing.assert_allclose(np.abs(moved), expected, rtol=1e-3)
+
+
+def updates(optimiser: Optimiser, gradients):
+    """What a transformation makes of gradients one after the other."""
+    rule = optimiser.transformation()
+    state, found = rule.init(jnp.asarray(gradients[0])), []
     with jax.numpy_dtype_promotion("standard"):
-        for _ in range(steps + 1):
-            update, state = adam.update(jnp.ones(()), state)
-            found.append(-float(update))
+        for gradient in gradients:
+            update, state = rule.update(jnp.asarray(gradient), state)
+            found.append(np.asarray(update))
     return np.array(found)
 
 
-def test_cosine():
-    np.testing.assert_allclose(rates("cosine", 10), 0.05 * (1 + np.cos(np.pi * np.arange(11) / 10)), atol=1e-8)
-
-
-def test_one_cycle_goes_up_then_down():
-    found = rates("one-cycle", 40)
-    np.testing.assert_allclose(found[:3], [0.005, 0.0525, 0.1], atol=1e-8)
-    np.testing.assert_allclose(found[2:], 0.05 * (1 + np.cos(np.pi * np.arange(39) / 38)), atol=1e-8)
+@pytest.mark.parametrize("decay", ["cosine", "one-cycle"])
+def test_adam_on_clipped_gradients_against_plain_numbers(decay):
+    gradients = np.array([[3.0, 4.0], [0.3, -0.4], [30.0, 0.0]])
+    clipped = [g / max(1.0, np.linalg.norm(g) / 2) for g in gradients]
+    mean = square = np.zeros(2)
+    b2 = 0.99 if decay == "one-cycle" else 0.999
+    for step, (g, found) in enumerate(zip(clipped, updates(Optimiser("adam", decay, 2.0), gradients), strict=True), 1):
+        mean, square = 0.9 * mean + 0.1 * g, b2 * square + (1 - b2) * g**2
+        expected = -mean / (1 - 0.9**step) / (np.sqrt(square / (1 - b2**step)) + 1e-8)
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+    assert not np.allclose(
+        updates(Optimiser("adam", decay), gradients)[1:], updates(Optimiser(clip=2.0), gradients)[1:]
+    )
 
 
 def test_muon_takes_steps_of_like_singular_values_and_adams_length():
-    layer = Dense(6, 4, key=jr.key(0))
-    muon = optimiser("muon", 0.1, "constant", 10)
+    layer = drawn(lambda key: Dense(6, 4, key=key))
+    muon = Optimiser("muon", "constant").transformation()
     sizes = jnp.diag(jnp.array([4.0, 2.0, 1.0, 0.5]))
     gradient = eqx.tree_at(lambda layer: layer.weight, layer, jnp.linalg.qr(layer.weight)[0] @ sizes)
     with jax.numpy_dtype_promotion("standard"):
-        update, _ = muon.update(gradient, muon.init(layer), layer)
+        update, _ = jax.jit(lambda g: muon.update(g, muon.init(layer), layer))(gradient)
     singular = np.linalg.svd(update.weight, compute_uv=False)
     assert singular.max() < 2 * singular.min()
     # A fifth of the rate in the root mean square, which is what Adam's steps have on the way.
-    assert np.sqrt(np.mean(np.square(update.weight))) == pytest.approx(0.02, rel=0.3)
+    assert np.sqrt(np.mean(np.square(update.weight))) == pytest.approx(0.2, rel=0.3)
     assert np.sum(update.weight * gradient.weight) < 0
-
-
-def test_an_environment_does_not_touch_the_steps_of_another():
-    """Environments are an axis of the weights, and not one of the matrix."""
-    layers = jax.vmap(lambda key: Dense(6, 4, key=key))(jr.split(jr.key(0), 3))
-    alone = jax.tree.map(lambda a: a[1], layers)
-    muon = optimiser("muon", 0.1, "constant", 10)
+    # Environments are an axis of the weights, and not one of the matrix: they do not touch each other's steps.
+    layers = jax.tree.map(lambda a: jnp.stack([a, 3 * a[::-1], a**2]), gradient)
     with jax.numpy_dtype_promotion("standard"):
-        together, _ = muon.update(layers, muon.init(layers), layers)
-        one, _ = muon.update(alone, muon.init(alone), alone)
-    np.testing.assert_allclose(together.weight[1], one.weight, rtol=1e-5, atol=1e-7)
+        together, _ = jax.jit(lambda g: muon.update(g, muon.init(g), g))(layers)
+    np.testing.assert_allclose(together.weight[0], update.weight, rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize(("system", "shape"), [("gray-scott", (8, 8, 2)), ("navier-stokes", (16, 16, 1))])
 def test_which_arrays_are_matrices(system, shape):
-    """Outputs, and for each of them all that is summed: taps and channels. The matrices of waves are too small."""
-    net = PRESETS[system].net(shape, key=jr.key(0))
+    """Outputs, and for each of them all that is summed: taps and channels. A spectral convolution is not one matrix."""
+    net = jax.eval_shape(lambda key: architecture(PRESETS[system].net)(shape, key=key), jr.key(0))
+    kinds = set()
     for layer, axes in zip(net.layers, matrix_axes(net).layers, strict=True):
+        kinds.add(type(layer))
         assert getattr(axes, "bias", None) is None
         if isinstance(layer, SpectralConvolution):
             assert axes.weight is None
             continue
+        rows = jax.eval_shape(lambda layer: layer.matrix(), layer).shape[1]
         assert axes.weight.output_axis == (layer.weight.ndim - 1,)
-        assert np.prod([layer.weight.shape[i] for i in axes.weight.reduction_axis]) == layer.matrix().shape[1]
+        assert np.prod([layer.weight.shape[i] for i in axes.weight.reduction_axis]) == rows
+    assert len(kinds) == (1 if system == "gray-scott" else 2)
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_only_layers_of_nets_are_matrices(name):
     """Of one environment's net: whatever else a method has (codes, factors, directions, contexts) is left to Adam."""
-    method = complete(METHODS[name](), PRESETS["lotka-volterra"], "clean").sized((2,), 3)
-    parts = jax.eval_shape(lambda key: method.init((2,), 3, key=key), jr.key(0))
+    sizes = Sizes((2,), 3)
+    method = chosen_for(DATA).complete(METHODS[name](), sizes)
+    levels = jax.eval_shape(lambda key: method.init(sizes, key=key), jr.key(0))
     shapes = {
         tuple(array.shape[axis] for axis in (*axes.reduction_axis, *axes.output_axis))
-        for array, axes in zip(_flat(parts), _flat(matrix_axes(parts)), strict=True)
+        for array, axes in zip(_flat(levels), _flat(matrix_axes(levels)), strict=True)
         if axes is not None
     }
-    factored = "ft" in name
-    assert shapes == (set() if factored else {(2, 64), (64, 64), (64, 2)})
+    assert shapes == (set() if "ft" in name else {(2, 64), (64, 64), (64, 2)})
 
 
 def _flat(tree):
@@ -96,16 +135,16 @@ def _flat(tree):
 
 
 def test_fit_by_muon_learns():
-    begin, end = (
-        fit(Leads(), decays(), key=jr.key(0), steps=steps, optimiser="muon", learning_rate=0.02, decay="one-cycle")
-        for steps in (1, 60)
-    )
-    first, last = (model.about["looks"][-1]["loss"][0] for model in (begin, end))
+    """In the units of the data, where a net without biases can."""
+    raw = dataclasses.replace(chosen_for(DATA), units=Units.ones(2))
+    settings = {"optimiser": "muon", "learning_rate": 0.1, "defaults": raw, "key": jr.key(0)}
+    first, last = (fit(LINEAR, DATA, steps=steps, **settings).training.looks[-1].error[0] for steps in (1, 60))
     assert last < 0.1 * first
 
 
 def test_unknown_ones():
     with pytest.raises(InputError, match="unknown optimiser `moun`: did you mean `muon`"):
-        fit(Leads(), decays(), key=jr.key(0), optimiser="moun")
-    with pytest.raises(InputError, match=r"`optimiser` must be `adam` or `muon`, or an optimiser of Optax, got 0\.1"):
-        check_optimiser(0.1)
+        Optimiser("moun")
+    with pytest.raises(InputError, match="unknown decay `cosin`: did you mean `cosine`"):
+        dataclasses.replace(Optimiser(), decay="cosin")
+    assert (rate_for(Optimiser(), None), rate_for(Optimiser(optax.sgd(0.3)), None)) == (1e-3, 1.0)

@@ -1,5 +1,6 @@
 """Training in phases: what learns when, going on from anywhere, and the look ahead of meta-learning."""
 
+import dataclasses
 import itertools
 from functools import partial
 from pathlib import Path
@@ -10,31 +11,25 @@ import jax.random as jr
 import numpy as np
 import optax
 import pytest
-from tests.engine import RANDOM_STATE, at, compiled_once, decays, ragged, same_bits
+from tests.engine import decays, ragged, random_levels, same_bits
 
-from leadax import fit, job
+from leadax import Gbml, Linear, Maml, Monitor, Recipe, ScheduledSampling, Units, chosen_for, fit
 from leadax.arrays import read_arrays
-from leadax.checkpoint import STATE
-from leadax.data.batch import to_batch
-from leadax.job import Interrupted
-from leadax.methods import Gbml, Maml
-from leadax.nets import Linear
-from leadax.objective import ScheduledSampling
-from leadax.training import Recipe, _halves, init_state, next_phase, train_step
+from leadax.methods.prepare import prepare
+from leadax.train import Interrupted, Start, loop
+from leadax.train.optimisers import Optimiser
+from leadax.train.run_folder import STATE
+from leadax.train.step import Plan, Span, _halves, first_state, train_step
+from leadax.train.trainer import Asked
 
 GBML = Gbml(net=Linear, solver="euler", first_share=0.4)
 BOUNDARY = 8
-SETTINGS = {"steps": 20, "look_every": 5, "learning_rate": 0.02, "key": jr.key(0)}
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _compile_once():
-    with compiled_once(RANDOM_STATE):
-        yield
-
-
-def train(run=None, method=GBML, **settings):
-    return fit(method, decays(), run=run, **{**SETTINGS, **settings})
+def train(run=None, method=GBML, recipe=None, monitor=Monitor(), **settings):
+    recipe = Recipe(**{"look_every": 5, **(recipe or {})})
+    chosen = {"steps": 20, "learning_rate": 0.02, "key": jr.key(0), **settings}
+    return fit(method, decays(), run=run, recipe=recipe, monitor=monitor, **chosen)
 
 
 @pytest.fixture(scope="module")
@@ -42,68 +37,57 @@ def whole():
     return train()
 
 
-def saved(folder: Path, step: int, half: str) -> dict[str, np.ndarray]:
+def saved(folder: Path, step: int, level: str) -> list[np.ndarray]:
     arrays, _ = read_arrays(folder / "checkpoints" / f"step-{step:09d}" / STATE)
-    return {name: array for name, array in arrays.items() if name.startswith(f".parts.{half}")}
+    return [array for name, array in arrays.items() if f".levels.{level}" in name]
 
 
 def stopped(folder: Path, step: int, monkeypatch, begin: int = 0) -> None:
-    monkeypatch.setattr(job, "SECONDS_PER_CALL", 0.0)
+    monkeypatch.setattr(loop, "SECONDS_PER_CALL", 0.0)
     done = iter(range(begin + 1, 1000))
     with pytest.raises(Interrupted, match=f"stopped at step {step} of 20"):
-        train(folder, should_stop=lambda: next(done) == step)
+        train(folder, monitor=Monitor(should_stop=lambda: next(done) == step))
 
 
 @pytest.mark.parametrize("stops", [(7,), (8,), (9,), (3, 8, 12), (7, 8, 9)], ids=str)
 def test_resumed_before_at_and_after_the_boundary(stops, whole, tmp_path, monkeypatch):
     for begin, stop in itertools.pairwise((0, *stops)):
         stopped(tmp_path, stop, monkeypatch, begin)
-    assert same_bits(train(tmp_path).parts, whole.parts)
+    assert same_bits(train(tmp_path), whole)
 
 
 def test_first_what_is_shared_then_what_is_specific(whole, tmp_path, monkeypatch):
     stopped(tmp_path, BOUNDARY, monkeypatch)
-    assert not any(np.any(a) for a in saved(tmp_path, BOUNDARY, "specific").values())
-    last = train(tmp_path, checkpoint_every=19).parts
-    assert same_bits(last, whole.parts)
+    assert not any(np.any(a) for a in saved(tmp_path, BOUNDARY, "specific"))
+    # In the first phase it is One-For-All: as a run of that phase alone, in which the learning rate falls to zero.
+    first = Asked(decays(), jr.key(0), 20, 1, None, None, "adam", None, Recipe(), None)
+    start = Start(first.trainer([GBML], [None])._first_state().levels, ("shared",))
+    alone = train(steps=BOUNDARY, start=start)
+    # Only the draws of points differ where the key is used otherwise: it is the same here.
+    assert same_bits(saved(tmp_path, BOUNDARY, "shared"), jax.tree.leaves(alone.levels.shared))
     # After the boundary nothing shared moves, everything specific does.
-    before = saved(tmp_path, 19, "shared")
-    assert same_bits(list(before.values()), jax.tree.leaves(last.shared))
+    last = train(tmp_path, recipe={"checkpoint_every": 19}).levels
+    assert same_bits(last, whole.levels)
+    assert same_bits(saved(tmp_path, 19, "shared"), jax.tree.leaves(last.shared))
     assert all(np.all(np.asarray(a) != 0) for a in jax.tree.leaves(last.specific))
     assert len(np.unique(np.asarray(last.specific[0].dense.weight)[0], axis=0)) == 2
-
-
-def test_in_the_first_phase_gbml_is_one_for_all(whole, tmp_path, monkeypatch):
-    """The same bits as a run of the first phase alone, in which the learning rate falls to zero."""
-    stopped(tmp_path, BOUNDARY, monkeypatch)
-    alone = train(steps=BOUNDARY, trainable=("shared",))
-    assert same_bits(list(saved(tmp_path, BOUNDARY, "shared").values()), jax.tree.leaves(alone.parts.shared))
-
-
-class Caught(Exception):
-    """Carries a job out of `fit`."""
-
-
-def caught(job, *given):
-    raise Caught(job, *given)
 
 
 @pytest.mark.parametrize(
     ("share", "steps", "stages"),
     [
-        (0.5, 7, [(4, ("shared",)), (7, ("specific",))]),
-        (0.1, 1, [(1, ("specific",))]),
-        (0.9, 1, [(1, ("shared",))]),
-        (0.3, 1000, [(300, ("shared",)), (1000, ("specific",))]),
+        (0.5, 7, [(0, 4, ("shared",)), (4, 7, ("specific",))]),
+        (0.1, 1, [(0, 1, ("specific",))]),
+        (0.9, 1, [(0, 1, ("shared",))]),
+        (0.3, 1000, [(0, 300, ("shared",)), (300, 1000, ("specific",))]),
     ],
     ids=str,
 )
-def test_shares_of_the_steps(share, steps, stages, monkeypatch):
+def test_shares_of_the_steps(share, steps, stages):
     """A step cannot be divided, and a phase without a step is left out."""
-    monkeypatch.setattr(job.Job, "first_state", caught)
-    with pytest.raises(Caught) as carrier:
-        train(method=Gbml(net=Linear, solver="euler", first_share=share), steps=steps)
-    assert [(stage.end, stage.recipe.trainable) for stage in carrier.value.args[0].stages] == stages
+    asked = Asked(decays(), jr.key(0), steps, 1, None, None, "adam", None, Recipe(), None)
+    task = asked.trainer([Gbml(net=Linear, first_share=share)], [None]).task
+    assert [(stage.begin, stage.end, stage.plan.trainable) for stage in task.stages] == stages
 
 
 # In the second phase one step is much too long, and lets the next ones overflow.
@@ -121,29 +105,39 @@ JUMP = optax.GradientTransformation(
 )
 
 
-@pytest.mark.parametrize("good", [7, 8, 9], ids=["before", "at", "after"])
-def test_going_back_across_the_boundary(good, monkeypatch):
-    monkeypatch.setattr(job, "RETRIES", 1000)
-    settings = {"optimiser": JUMP, "sampling": ScheduledSampling(0.0), "checkpoint_every": good}
-    warned: list[str] = []
-    model = train(**settings, on_divergence="retry", warn=warned.append)
+@pytest.mark.parametrize(
+    ("recipe", "good"),
+    [({"look_every": 4}, 4), ({"checkpoint_every": 8}, 8), ({"checkpoint_every": 9}, 9)],
+    ids=["before", "at", "after"],
+)
+def test_going_back_across_the_boundary(recipe, good, monkeypatch):
+    """To the last checkpoint, or to the look before the last one, with the tenth step too long."""
+    monkeypatch.setattr(loop, "RETRIES", 1000)
+    unbounded, warned = dataclasses.replace(chosen_for(decays()), box=None), []
+    recipe = {"look_every": 20, "sampling": ScheduledSampling(0.0), **recipe}
+    monitor = Monitor(warn=warned.append)
+    model = train(optimiser=JUMP, learning_rate=None, defaults=unbounded, recipe=recipe, monitor=monitor)
     assert warned
-    assert all(f"the last good checkpoint is of step {good}: going on" in text for text in warned)
-    assert [look["step"] for look in model.about["looks"]] == [5, 10, 15, 20]
+    assert {int(text.split("the last good step is ")[1].split(":")[0]) for text in warned} == {good}
+    assert [look.step for look in model.training.looks] == [*range(recipe["look_every"], 21, recipe["look_every"])]
     # As the steps of both phases are, one after the other, with the rate that came out.
-    monkeypatch.setattr(job.Job, "run", caught)
-    with pytest.raises(Caught) as carrier:
-        train(**settings)
-    caught_job, state, _ = carrier.value.args
-    scale = lambda: jnp.asarray([0.5 ** len(warned)], jnp.float32)  # each is donated to a call
-    state, _ = caught_job.advance[0](state, caught_job.batch, min(good, BOUNDARY))
-    if good < BOUNDARY:
-        state, _ = caught_job.advance[0](state._replace(rate_scale=scale()), caught_job.batch, BOUNDARY - good)
-    state = jax.vmap(partial(next_phase, caught_job.stages[1].recipe))(state)
-    if good > BOUNDARY:
-        state, _ = caught_job.advance[1](state, caught_job.batch, good - BOUNDARY)
-    state, _ = caught_job.advance[1](state._replace(rate_scale=scale()), caught_job.batch, 20 - max(good, BOUNDARY))
-    assert same_bits(state.parts, model.parts)
+    asked = Asked(decays(), jr.key(0), 20, 1, None, None, JUMP, unbounded, Recipe(**recipe), None)
+    trainer = asked.trainer([GBML], [None])
+    state = by_hand(trainer.task, trainer._first_state(), {good: 0.5 ** len(warned)})
+    assert same_bits(state.levels, model.levels)
+
+
+def by_hand(task, state, factors):
+    """All steps one by one, with the rate multiplied at some of them."""
+    for stage in task.stages:
+        if stage.begin:
+            state = jax.vmap(partial(loop.next_phase, stage.plan))(state)
+        span = Span(*(jnp.asarray(n, jnp.int32) for n in (stage.begin, stage.end - stage.begin)))
+        for step in range(stage.begin, stage.end):
+            if step in factors:
+                state = state._replace(rate=state.rate * factors[step])
+            state, _ = loop.advance(stage.plan, task.method, state, task.batch, task.sampling, span, 1)
+    return state
 
 
 # Meta-learning
@@ -152,7 +146,7 @@ def test_going_back_across_the_boundary(good, monkeypatch):
 @pytest.mark.parametrize("data", [decays(3, 1), decays(2, 2), decays(2, 5), ragged()], ids=["1", "2", "5", "3 and 2"])
 def test_halves(data):
     """Disjoint and together all, as even as can be; twice the same where there is only one."""
-    batch = to_batch(data, jnp.float64)
+    batch = prepare(data, Units.ones(2), GBML, dtype=jnp.float64)
     observed, seen = np.asarray(batch.observed), set()
     divide = jax.jit(_halves)
     for k in range(20):
@@ -175,7 +169,7 @@ def test_halves(data):
 def test_an_environment_of_one_trajectory_among_larger_ones():
     states = np.ones((3, 2)) + np.arange(3)[:, None]
     data = decays().from_arrays([[range(3)] * 3, [range(3)]], [[states] * 3, [states]])
-    for half in _halves(to_batch(data, jnp.float64), jr.key(0)):
+    for half in _halves(prepare(data, Units.ones(2), GBML, dtype=jnp.float64), jr.key(0)):
         assert np.asarray(half.observed)[1].any()
         assert np.asarray(half.observed)[0].any()
 
@@ -218,13 +212,15 @@ def test_meta_gradient(steps, first_order):
     """The slope of the loss after the steps, with respect to where they start from."""
     data, rate = decays(2, 2, 4), 0.3
     method = Maml(net=Linear, solver="euler", inner_steps=steps, inner_rate=rate, first_order=first_order)
-    recipe = Recipe(
-        method, optax.sgd(1.0), ScheduledSampling(0.0), trainable=("shared",), meta=True, error_scale=np.ones(2)
+    plan = Plan(Optimiser(optax.sgd(1.0)), trainable=("shared",), meta=True)
+    levels = random_levels(method, 2)
+    levels = levels._replace(specific=jax.tree.map(jnp.zeros_like, levels.specific))
+    state = first_state(plan, method, levels, 2, jr.key(1), jnp.ones(()))
+    batch = prepare(data, Units.ones(2), method, dtype=jnp.float64)
+    after, progress = jax.jit(partial(train_step, plan, method))(
+        state, batch, ScheduledSampling(0.0), Span(jnp.array(0, jnp.int32), jnp.array(9, jnp.int32))
     )
-    parts = jax.tree.map(jnp.asarray, method.init((2,), 2, key=jr.key(3)))
-    state = init_state(recipe, parts, 2, jr.key(1))
-    after, progress = jax.jit(partial(train_step, recipe))(state, to_batch(data, jnp.float64))
-    theta = sum(np.asarray(net.dense.weight) for net in parts.shared)
+    theta = sum(np.asarray(net.dense.weight) for net in levels.shared)
     # Of the possible halves, one gives the loss.
     halves = list(itertools.product([0, 1], repeat=2))
     divisions = [(support, [1 - i for i in support]) for support in halves]
@@ -240,19 +236,19 @@ def test_meta_gradient(steps, first_order):
             found[place] = (value(theta + step) - value(theta - step)) / 2e-5
     assert not np.allclose(exact, short, rtol=0.05)
     for net in range(2):
-        gradient = np.asarray(parts.shared[net].dense.weight) - np.asarray(after.parts.shared[net].dense.weight)
+        gradient = np.asarray(levels.shared[net].dense.weight) - np.asarray(after.levels.shared[net].dense.weight)
         np.testing.assert_allclose(gradient, short if first_order else exact, rtol=1e-7)
-    assert same_bits(after.parts.specific, parts.specific)
-    assert at(after, ()).step == 1
+    assert same_bits(after.levels.specific, levels.specific)
+    assert after.step == 1
 
 
 def test_maml_looks_ahead_first_and_then_fits():
     method = Maml(net=Linear, solver="euler", first_share=0.5)
-    assert [(phase.share, phase.trainable, phase.meta) for phase in method.phases] == [
+    assert [(phase.share, phase.trainable, phase.meta) for phase in method.phases()] == [
         (0.5, ("shared",), True),
         (0.5, ("specific",), False),
     ]
-    assert [phase.meta for phase in GBML.phases] == [False, False]
+    assert [phase.meta for phase in GBML.phases()] == [False, False]
     model = train(method=method)
-    assert all(np.all(np.asarray(a) != 0) for a in jax.tree.leaves(model.parts.specific))
-    assert np.all(np.isfinite([look["loss"] for look in model.about["looks"]]))
+    assert all(np.all(np.asarray(a) != 0) for a in jax.tree.leaves(model.levels.specific))
+    assert np.all(np.isfinite([look.loss for look in model.training.looks]))

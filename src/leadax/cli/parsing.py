@@ -43,19 +43,19 @@ def parse(commands: Mapping[str, Command], arguments: Sequence[str], description
     if name.startswith("-"):
         raise InputError(f"`{name}` must come after a command; see `leadax --help`")
     command = lookup("command", name, commands)
-    return _ask(tyro.cli, _later(command), f"leadax {name}", rest)
+    return _ask(tyro.cli, later(command), f"leadax {name}", rest)
 
 
-def _later(command: Command) -> Callable[..., Callable[[], None]]:
-    """The same signature and help, but the call is put off."""
+def later(command: Command) -> Callable[..., Callable[[], None]]:
+    """A command with the same signature and help that returns the call instead of making it."""
 
     @functools.wraps(command)
-    def later(*arguments: Any, **options: Any) -> Callable[[], None]:
+    def put_off(*arguments: Any, **options: Any) -> Callable[[], None]:
         return functools.partial(command, *arguments, **options)
 
     # tyro would keep the line breaks within the description of an option.
-    later.__doc__ = re.sub(r"\n {12,}", " ", command.__doc__ or "")
-    return later
+    put_off.__doc__ = re.sub(r"\n {12,}", " ", command.__doc__ or "")
+    return put_off
 
 
 def _ask(parser: Any, subject: Any, program: str, arguments: Sequence[str], description: str | None = None) -> Any:
