@@ -172,6 +172,10 @@ def test_demo_asks_for_the_preset(place, monkeypatch, capsys):
         (["train", "test.csv", "--out", "run", *QUICK], "run holds another run: its `test`"),
         (["train", "train.csv", "--out", "train.csv"], "cannot be written"),
         (["train", "train.csv", "--out", "x", "--method", "ft-rnn", "--match", "spline"], "no vector field"),
+        (
+            ["compare", "train.csv", "--test", "test.csv", "--out", "x", "--methods", "leads,coda", "--rank", "2"],
+            "none of leads, coda has a setting `rank`",
+        ),
         (["report", "empty"], "holds no finished run"),
         (["report", "train.csv", "--out", "w.docx"], "`--out` must end in .html"),
         (["report", "train.csv", "--out", "test.csv"], "`--out` must end in .html"),

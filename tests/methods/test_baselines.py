@@ -8,17 +8,15 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import pytest
-from tests.engine import at, decays, drawn, same_bits, tiny
+from tests.engine import at, drawn, same_bits, tiny
 
-from leadax.data.batch import to_batch
-from leadax.describe import scaled
-from leadax.errors import InputError
-from leadax.methods import Coda, ContextPenalty, FtNode, FtRnn, Gbml, Maml, Observed
+from leadax import Coda, Gbml, InputError, Linear, Maml, Sizes
+from leadax.methods import ContextPenalty
 from leadax.methods.factored import Factored
-from leadax.nets import FNO, GRU, MLP, ConvNet, Linear, LinearLayer, PredRNN, measure
+from leadax.nets import FNO, GRU, MLP, ConvNet, LinearLayer, PredRNN
+from leadax.penalties import Points
 
-DATA = decays()
-SCALES = measure(DATA.states, DATA.times)
+NOWHERE = Points(jnp.zeros(1), jnp.ones((1, 2)))
 RNG = np.random.default_rng(0)
 
 
@@ -77,29 +75,24 @@ def test_codes_start_near_one():
 # CoDA
 
 
-@pytest.mark.parametrize("net", [tiny, scaled(tiny, SCALES)], ids=["plain", "scaled"])
-def test_coda_moves_the_weights_along_its_directions(net):
-    method = Coda(net=net, dimension=3)
-    shared, contexts = drawn(lambda key: method.init((2,), 2, key=key))
-    x = jnp.ones(2)
-    move = lambda theta, w: np.asarray(theta) + sum(w[..., k] * contexts[1, k] for k in range(3))
-    found = method.assemble(shared, contexts[1])
-    before, after = (jax.tree.leaves(getattr(net, "net", net)) for net in (shared.net, found))
-    for theta, w, moved in zip(before, shared.directions, after, strict=True):
+def test_coda_moves_the_weights_along_its_directions():
+    method = Coda(net=tiny, dimension=3)
+    shared, contexts = drawn(lambda key: method.init(Sizes((2,), 2), key=key))
+    move = lambda theta, w: np.asarray(theta) + sum(np.asarray(w)[..., k] * float(contexts[1, k]) for k in range(3))
+    found = jax.jit(lambda context: shared.at(context))(contexts[1])
+    for theta, w, moved in zip(*map(jax.tree.leaves, (shared.net, shared.directions, found)), strict=True):
         np.testing.assert_allclose(moved, move(theta, w), rtol=1e-12)
-    if net is not tiny:
-        assert same_bits((found.mean, found.scale, found.rate), (shared.net.mean, shared.net.scale, shared.net.rate))
     # At zero all is as in the centre, and what is added by the decomposition is nothing.
-    f, g = method.decompose(shared, jnp.zeros(3))
-    np.testing.assert_allclose(f(x), shared.net(x), rtol=1e-12)
-    np.testing.assert_allclose(g(x), 0.0, atol=1e-12)
+    x, (f, g) = jnp.ones(2), method.split(shared, jnp.zeros(3))
+    np.testing.assert_allclose(f(0.0, x), shared.net(0.0, x), rtol=1e-12)
+    np.testing.assert_allclose(g(0.0, x, None), 0.0, atol=1e-12)
 
 
 def test_context_penalty():
     directions = {"weight": RNG.normal(size=(2, 4, 3)), "bias": RNG.normal(size=(4, 3))}
     context = RNG.normal(size=3)
     value, carry = ContextPenalty(0.5, 0.25, 0.125)(
-        jax.tree.map(jnp.asarray, (directions, context)), jnp.ones((1, 2)), jnp.ones(1), ()
+        jax.tree.map(jnp.asarray, (directions, context)), NOWHERE, jnp.ones(1), ()
     )
     rows = np.concatenate([w.reshape(-1, 3) for w in directions.values()])
     expected = 0.5 * np.sum(context**2) + 0.25 * sum(map(np.linalg.norm, rows)) + 0.125 * np.sum(rows**2)
@@ -109,7 +102,7 @@ def test_context_penalty():
 
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
 def test_context_penalty_has_a_slope_at_zero(dtype):
-    value = lambda net: ContextPenalty(1.0, 1.0, 1.0)(net, jnp.ones((1, 2), dtype), jnp.ones(1, dtype), ())[0]
+    value = lambda net: ContextPenalty(1.0, 1.0, 1.0)(net, NOWHERE, jnp.ones(1), ())[0]
     zero = (jnp.zeros((4, 2), dtype), jnp.zeros(2, dtype))
     for slope in jax.grad(value)(zero):
         np.testing.assert_array_equal(slope, 0)
@@ -119,38 +112,11 @@ def test_context_penalty_has_a_slope_at_zero(dtype):
 
 def test_settings_that_make_no_sense():
     for wrong, words in (
-        (lambda: Coda(dimension=0), "`dimension` of a context must be at least 1, got 0"),
-        (lambda: Coda(penalty=None), "a penalty of its own, a `ContextPenalty`, got None: for none use"),
+        (lambda: Coda(dimension=0), "`dimension` must be a whole number from 1"),
         (lambda: Gbml(first_share=1.0), "`first_share` must be between 0 and 1, got 1.0"),
-        (lambda: Maml(inner_steps=0), "`inner_steps` and `inner_rate` must be positive, got 0 and"),
-        (lambda: Maml(inner_rate=0.0), "must be positive, got 1 and 0.0: use 1 and 0.01"),
+        (lambda: Maml(first_share=0.0), "`first_share` must be between 0 and 1, got 0.0"),
+        (lambda: Maml(inner_steps=0), "`inner_steps` must be a whole number from 1"),
+        (lambda: Maml(inner_rate=0.0), "`inner_rate` must be positive, got 0.0: use 0.01"),
     ):
         with pytest.raises(InputError, match=re.escape(words)):
             wrong()
-
-
-# Changes of units are no part of what learns
-
-
-@pytest.mark.parametrize(
-    "method", [Coda(), Gbml(), FtNode(rank=2), FtRnn(rank=2, width=2)], ids=lambda m: type(m).__name__
-)
-def test_units_have_no_slope(method):
-    """Neither in what is shared nor in what is specific."""
-    settings = {"scales": SCALES} if isinstance(method, FtRnn) else {"net": scaled(Linear, SCALES)}
-    method = type(method)(**{**method.__dict__, **settings})
-    parts = method.init((2,), 1, key=jr.key(0))
-    batch = to_batch(DATA, jnp.float64)
-    asked = Observed(batch.states[0, 0], batch.times[0, 0])
-    loss = lambda parts: jnp.sum(method.predict(parts.shared, at(parts.specific, 0), asked))
-    slopes, _ = jax.tree_util.tree_flatten_with_path(jax.grad(loss)(parts))
-    units = [slope for place, slope in slopes if re.search(r"\.(mean|scale|rate)$", jax.tree_util.keystr(place))]
-    assert len(units) in (3, 12)
-    for slope in units:
-        np.testing.assert_array_equal(slope, 0)
-    for name in SCALES._fields:
-        found = [leaf for place, leaf in jax.tree_util.tree_flatten_with_path(parts.shared)[0]
-                 if jax.tree_util.keystr(place).endswith(f".{name}")]  # fmt: skip
-        assert found
-        for values in found:
-            np.testing.assert_array_equal(values, getattr(SCALES, name))

@@ -1,6 +1,5 @@
 """Training in phases: what learns when, going on from anywhere, and the look ahead of meta-learning."""
 
-import dataclasses
 import itertools
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,7 @@ import optax
 import pytest
 from tests.engine import decays, ragged, random_levels, same_bits
 
-from leadax import Gbml, Linear, Maml, Monitor, Recipe, ScheduledSampling, Units, chosen_for, fit
+from leadax import Gbml, Linear, Maml, Monitor, Recipe, ScheduledSampling, Units, fit
 from leadax.arrays import read_arrays
 from leadax.methods.prepare import prepare
 from leadax.train import Interrupted, Start, loop
@@ -107,21 +106,24 @@ JUMP = optax.GradientTransformation(
 
 @pytest.mark.parametrize(
     ("recipe", "good"),
-    [({"look_every": 4}, 4), ({"checkpoint_every": 8}, 8), ({"checkpoint_every": 9}, 9)],
+    [
+        ({"look_every": 4}, 4),
+        ({"look_every": 11, "checkpoint_every": 8}, 8),
+        ({"look_every": 11, "checkpoint_every": 9}, 9),
+    ],
     ids=["before", "at", "after"],
 )
 def test_going_back_across_the_boundary(recipe, good, monkeypatch):
     """To the last checkpoint, or to the look before the last one, with the tenth step too long."""
     monkeypatch.setattr(loop, "RETRIES", 1000)
-    unbounded, warned = dataclasses.replace(chosen_for(decays()), box=None), []
-    recipe = {"look_every": 20, "sampling": ScheduledSampling(0.0), **recipe}
-    monitor = Monitor(warn=warned.append)
-    model = train(optimiser=JUMP, learning_rate=None, defaults=unbounded, recipe=recipe, monitor=monitor)
+    recipe, warned = {"sampling": ScheduledSampling(0.0), **recipe}, []
+    model = train(optimiser=JUMP, learning_rate=None, recipe=recipe, monitor=Monitor(warn=warned.append))
     assert warned
     assert {int(text.split("the last good step is ")[1].split(":")[0]) for text in warned} == {good}
-    assert [look.step for look in model.training.looks] == [*range(recipe["look_every"], 21, recipe["look_every"])]
+    every = recipe["look_every"]
+    assert [look.step for look in model.training.looks] == sorted({20, *range(every, 20, every)})
     # As the steps of both phases are, one after the other, with the rate that came out.
-    asked = Asked(decays(), jr.key(0), 20, 1, None, None, JUMP, unbounded, Recipe(**recipe), None)
+    asked = Asked(decays(), jr.key(0), 20, 1, None, None, JUMP, None, Recipe(**recipe), None)
     trainer = asked.trainer([GBML], [None])
     state = by_hand(trainer.task, trainer._first_state(), {good: 0.5 ** len(warned)})
     assert same_bits(state.levels, model.levels)

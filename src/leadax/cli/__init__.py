@@ -102,7 +102,7 @@ def _told(text: str, status: int) -> int:
 
 
 def _nobody_reads() -> int:
-    """Python would write what is left once more as it ends, and complain."""
+    """Python writes what is left in its buffers as it ends, and would complain: let it write to nowhere."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         os.dup2(nowhere, stream.fileno())
