@@ -1,7 +1,9 @@
-"""Novel environments: what is shared stays to the bit, what is specific learns, in the units of the model."""
+"""Novel environments: what is shared stays to the bit, what is specific learns, in the units of the model.
+
+`tests/methods/test_conformance.py` adapts a model of each method.
+"""
 
 import dataclasses
-import re
 from functools import partial
 
 import jax
@@ -9,165 +11,152 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import pytest
-from leadax.penalty import Frobenius
-from tests.engine import at, compiled_once, decays, forecast, random_parts, same_bits
+from tests.engine import LINEAR, at, decays, forecast, plain_net, random_levels, same_bits
 
-from leadax import InputError, Model, OnePerEnv, Trajectories, adapt, evaluate
-from leadax.describe import describe_method, scaled
-from leadax.methods import METHODS, ContextPenalty
-from leadax.nets import Linear, measure
+from leadax import (
+    InputError,
+    Linear,
+    Model,
+    Monitor,
+    OneForAll,
+    OnePerEnv,
+    Recipe,
+    Trajectories,
+    Units,
+    adapt,
+    evaluate,
+)
+from leadax.data.units import Box
+from leadax.methods import Gbml
+from leadax.train import Interrupted, RunFolder, loop
 
 KNOWN = decays(environments=3)
-SCALES = measure(KNOWN.states, KNOWN.times)
+UNITS = Units.measured(KNOWN)
 # Of another size than what the model was trained on: its units are not those of these data.
-NOVEL = Trajectories.from_arrays(KNOWN.times[:2, :1], 2.5 * KNOWN.states[:2, :1], environments=["new", "newer"])
+NOVEL = Trajectories.from_arrays(KNOWN.times[:2], 2.5 * KNOWN.states[:2], environments=["new", "newer"])
+GBML = Gbml(net=Linear, solver="heun")
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _compile_once():
-    with compiled_once():
-        yield
+def model_of(method=LINEAR, members: int = 1, box=None, dtype="float32", seed=0) -> Model:
+    """As if it had been trained on `KNOWN`."""
+    rows = [random_levels(method, 3, seed + member) for member in range(members)]
+    levels = jax.tree.map(lambda *a: jnp.stack(a).astype(dtype), *rows)
+    settings = {"environments": KNOWN.environments, "channels": KNOWN.channels, "state_shape": (2,)}
+    return Model(levels, method, UNITS, **settings, longest_step=0.2 / UNITS.time, box=box)
 
 
-def model_of(name: str, seeds: int = 1) -> Model:
-    """As if it had been trained on `KNOWN`, of unknown scale: numbers from NumPy, and the units of the data."""
-    own = {"coda": {"penalty": ContextPenalty()}, "ft-rnn": {"rank": 2, "width": 2}, "ft-node": {"rank": 2}}
-    settings = {"penalty": Frobenius(), "penalty_weight": 0.01, **own.get(name, {})}
-    method = METHODS[name](net=scaled(Linear, SCALES), solver="heun", **settings)
-    no_units = name in ("gbml", "maml")
-
-    def in_units(place, leaf):
-        where = jax.tree_util.keystr(place)
-        unit = re.search(r"\.(mean|scale|rate)$", where)
-        if unit is None:
-            return jnp.asarray(leaf)
-        values = getattr(SCALES, unit[1]) * (not (no_units and where.startswith(".specific")))
-        return jnp.broadcast_to(values, leaf.shape)
-
-    drawn = [random_parts(method, 3, seed) for seed in range(seeds)]
-    parts = jax.tree_util.tree_map_with_path(in_units, jax.tree.map(lambda *rows: np.stack(rows), *drawn))
-    about = {"error_scale": SCALES.scale.tolist(), "protocol": "clean"}
-    return Model(method, parts, KNOWN.environments, KNOWN.channels, (2,), 0.2, about)
+def learn(model, data=NOVEL, recipe=None, **settings):
+    chosen = {"steps": 4, "learning_rate": 0.02, "key": jr.key(0), **settings}
+    return adapt(model, data, recipe=Recipe(look_every=2, **(recipe or {})), **chosen)
 
 
-def learn(model, data=NOVEL, **settings):
-    chosen = {"steps": 4, "learning_rate": 0.02, "decay": "constant", "key": jr.key(0), **settings}
-    return adapt(model, data, **chosen)
-
-
-def units_of(tree):
-    leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
-    return [leaf for place, leaf in leaves if re.search(r"\.(mean|scale|rate)$", jax.tree_util.keystr(place))]
-
-
-@pytest.mark.parametrize("name", ["leads", "ft-rnn", "ft-node", "gbml", "maml", "coda"])
-def test_only_what_is_specific_learns(name, tmp_path):
-    model = model_of(name)
-    before = jax.tree.map(np.array, model.parts)
-    new = learn(model, test=NOVEL, look_every=2)
-    assert same_bits(new.parts.shared, before.shared)
-    assert same_bits(model.parts, before)
-    assert (new.environments, new.about["steps"]) == (("new", "newer"), 4)
-    assert describe_method(new.method) == describe_method(model.method)
-    assert len(new.about["looks"]) == 2
-    shapes = jax.tree.map(lambda a: (1, 2, *a.shape[2:]), before.specific)
-    assert jax.tree.map(lambda a: a.shape, new.parts.specific) == shapes
-    # It learns, in each environment, but not the units, which are still those of the model.
-    half_way = learn(model, steps=2).parts.specific
-    for e in range(2):
-        assert not same_bits(at(half_way, (0, e)), at(new.parts.specific, (0, e)))
-    for found, known in zip(units_of(new.parts.specific), units_of(before.specific), strict=True):
-        np.testing.assert_array_equal(found, known[:, :2])
-    # The same from a file, whose method does not know the units, and after another one.
+def test_only_what_is_specific_learns(tmp_path, monkeypatch):
+    """With test data, in a run folder, stopped and resumed; in the units, steps and type of the model."""
+    model = model_of()
+    before = jax.tree.map(np.array, model.levels)
+    new = learn(model, test=NOVEL, run=tmp_path / "run")
+    assert same_bits(new.levels.shared, before.shared)
+    assert same_bits(model.levels, before)
+    assert (new.environments, new.training.steps, new.method) == (("new", "newer"), 4, model.method)
+    assert (new.units, new.dtype) == (UNITS, np.float32)
+    assert new.longest_step == pytest.approx(model.longest_step, rel=1e-6)
+    assert jax.tree.map(lambda a: a.shape, new.levels.specific) == jax.tree.map(
+        lambda a: (1, 2, *a.shape[2:]), before.specific
+    )
+    assert [look.step for look in new.training.looks] == [2, 4]
+    last = pytest.approx(new.training.looks[-1].test[0], rel=1e-5)
+    assert evaluate(new, NOVEL).mse == last
+    assert RunFolder(tmp_path / "run").result()["test"]["last"] == last
+    # The same from a file, and where it is stopped and resumed.
     model.save(tmp_path / "model.safetensors")
-    again = learn(Model.load(tmp_path / "model.safetensors"), test=NOVEL, look_every=2)
-    assert same_bits(again.parts, new.parts)
-    again.save(tmp_path / "new.safetensors")
-    loaded = Model.load(tmp_path / "new.safetensors")
-    assert same_bits(loaded.parts, new.parts)
-    assert evaluate(loaded, NOVEL).mse == pytest.approx(new.about["looks"][-1]["test"][0], rel=1e-12)
+    loaded = Model.load(tmp_path / "model.safetensors")
+    monkeypatch.setattr(loop, "SECONDS_PER_CALL", 0.0)
+    with pytest.raises(Interrupted):
+        learn(loaded, test=NOVEL, run=tmp_path / "again", monitor=Monitor(should_stop=lambda: True))
+    assert same_bits(learn(loaded, test=NOVEL, run=tmp_path / "again"), new)
 
 
-@pytest.mark.parametrize("name", ["gbml", "coda", "ft-node"])
-def test_several_at_once_are_as_each_alone(name):
+def test_several_at_once_are_as_each_alone():
     """Adam does not ask how large gradients are, and a mean over environments only makes them smaller."""
-    model = model_of(name)
-    if name == "coda":
-        model = dataclasses.replace(model, method=dataclasses.replace(model.method, penalty_weight=0.0))
+    model = model_of(GBML)
     together = learn(model)
     for e, name in enumerate(NOVEL.environments):
         alone = learn(model, NOVEL.select(name))
         jax.tree.map(
-            partial(np.testing.assert_allclose, rtol=1e-5, atol=1e-7),
-            at(together.parts.specific, (0, e)),
-            at(alone.parts.specific, (0, 0)),
+            partial(np.testing.assert_allclose, rtol=1e-3, atol=1e-5),
+            at(together.levels.specific, (0, e)),
+            at(alone.levels.specific, (0, 0)),
         )
 
 
-def test_shared_alone():
+def test_shared_alone(tmp_path):
     """f of LEADS predicts, in the units of the model, and nothing is learnt."""
-    model = model_of("leads", seeds=2)
-    alone = learn(model, scheme="shared-only")
-    assert same_bits(alone.parts.shared, model.parts.shared)
-    assert (alone.about["steps"], alone.about["looks"]) == (0, [])
+    method = dataclasses.replace(LINEAR, solver="heun")
+    model = model_of(method, members=2, dtype="float64")
+    alone = learn(model, scheme="shared-only", run=tmp_path)
+    assert same_bits(alone.levels.shared, model.levels.shared)
+    assert not any(np.any(a) for a in jax.tree.leaves(alone.levels.specific))
+    assert (alone.training.steps, alone.training.looks) == (0, ())
     states, times = np.array([[1.0, 2.0], *np.zeros((3, 2))]), np.array([0.0, 0.1, 0.3, 0.4])
-    field = lambda x, w: SCALES.rate * ((x - SCALES.mean) / SCALES.scale @ w)
-    weights = np.asarray(model.parts.shared.net.dense.weight)
-    expected = np.mean([forecast(partial(field, w=w), times, states) for w in weights], axis=0)
+    mean, scale = np.array(UNITS.mean), np.array(UNITS.scale)
+    field = lambda x, net: scale / UNITS.time * plain_net(net, (x - mean) / scale)
+    nets = [at(model.levels.shared, k) for k in range(2)]
+    expected = np.mean([forecast(partial(field, net=net), times, states) for net in nets], axis=0)
     for name in NOVEL.environments:
-        np.testing.assert_allclose(alone.predict(states[0], times, environment=name), expected, rtol=1e-10)
+        np.testing.assert_allclose(alone.predict(states[0], times, environment=name).mean, expected, rtol=1e-10)
+    assert RunFolder(tmp_path).result()["steps"] == 0
+    assert same_bits(learn(model, scheme="shared-only", run=tmp_path), alone)
+    # One-For-All has nothing else.
+    one = model_of(OneForAll(net=Linear))
+    assert same_bits(learn(one, scheme="shared-only").levels, one.levels)
 
 
-@pytest.mark.parametrize("name", ["ft-rnn", "ft-node", "gbml", "coda", "one-for-all"])
-def test_what_no_environment_has(name):
-    """A change of zero, the context zero, the mean of the known codes; all of One-For-All."""
-    model = model_of(name)
-    alone = learn(model, scheme="shared-only").parts
-    assert same_bits(alone.shared, model.parts.shared)
-    for known, found in zip(*map(jax.tree.leaves, (model.parts.specific, alone.specific)), strict=True):
-        expected = np.asarray(known).mean(axis=1, keepdims=True) * name.startswith("ft")
-        np.testing.assert_allclose(found, np.broadcast_to(expected, found.shape), rtol=1e-12)
+def test_the_box_grows_with_the_new_data():
+    """Forecasts of new environments must reach where their data are."""
+    box = Box.around(KNOWN, UNITS)
+    model = model_of(box=box)
+    learnt = learn(model)
+    assert all(np.array(learnt.box.high) > np.array(box.high))
+    assert learnt.box == box.union(Box.around(NOVEL, UNITS))
+    assert learn(model_of()).box is None
 
 
-def test_scratch_is_one_per_env_in_units_of_the_new_data():
-    model = learn(model_of("leads"), scheme="scratch", steps=2)
+def test_scratch_is_one_per_env_with_the_nets_of_the_model():
+    model = learn(model_of(), scheme="scratch", steps=2)
     assert isinstance(model.method, OnePerEnv)
-    assert model.parts.shared == ()
-    net, scales = model.method.build((2,), jr.key(0)), measure(NOVEL.states, NOVEL.times)
-    for name in scales._fields:
-        np.testing.assert_allclose(getattr(net, name), getattr(scales, name), rtol=1e-12)
+    assert (model.method.net, model.method.solver) == (LINEAR.net, LINEAR.solver)
+    assert (model.levels.shared, model.units) == ((), UNITS)
 
 
 @pytest.mark.parametrize(
-    ("name", "wrong", "match"),
+    ("method", "wrong", "match"),
     [
-        ("one-for-all", {}, "OneForAll has nothing specific that could learn: use the scheme `shared-only`"),
-        ("one-per-env", {}, "OnePerEnv shares nothing between environments: .* use the scheme `scratch`"),
-        ("one-per-env", {"scheme": "shared-only"}, "OnePerEnv shares nothing between environments"),
-        ("leads", {"scheme": "sepcific"}, "unknown scheme `sepcific`: did you mean `specific`"),
-        ("leads", {"data": Trajectories.from_arrays(range(3), np.ones((1, 1, 3, 3)))}, r"states of shape \(3,\), the"),
+        (OneForAll(net=Linear), {}, "OneForAll has nothing specific .*use the scheme `shared-only`"),
+        (OnePerEnv(net=Linear), {}, "OnePerEnv shares nothing between environments: .*use the scheme `scratch`"),
+        (OnePerEnv(net=Linear), {"scheme": "shared-only"}, "OnePerEnv shares nothing between environments"),
+        (LINEAR, {"scheme": "sepcific"}, "unknown scheme `sepcific`: did you mean `specific`"),
+        (LINEAR, {"data": Trajectories.from_arrays(range(3), np.ones((1, 1, 3, 3)))}, r"states of shape \(3,\), the"),
         (
-            "leads",
+            LINEAR,
             {"data": Trajectories.from_arrays(range(3), np.ones((1, 1, 3, 2)), channels=["x1", "x0"])},
             "the channels are in another order, x1, x0, than those trained on, x0, x1",
         ),
-        ("leads", {"test": KNOWN}, "the test data must have the environments"),
-        ("leads", {"steps": 0}, "`steps` must be positive"),
+        (LINEAR, {"test": KNOWN}, "the test data must have the environments"),
+        (LINEAR, {"steps": 0}, "`steps` must be"),
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_refuses(name, wrong, match):
+def test_refuses(method, wrong, match):
     with pytest.raises(InputError, match=match):
-        learn(model_of(name), **wrong)
+        learn(model_of(method), **wrong)
 
 
 def test_the_folder_of_another_start_is_refused(tmp_path):
-    model, other = model_of("gbml"), model_of("gbml", seeds=2)
-    other = dataclasses.replace(other, parts=jax.tree.map(lambda a: a[1:], other.parts))
+    model, other = model_of(), model_of(seed=1)
     for scheme in ("specific", "shared-only"):
         folder = tmp_path / scheme
         first = learn(model, run=folder, scheme=scheme)
-        assert same_bits(learn(model, run=folder, scheme=scheme).parts, first.parts)
+        assert same_bits(learn(model, run=folder, scheme=scheme), first)
         with pytest.raises(InputError, match="holds another run: its `start` is"):
             learn(other, run=folder, scheme=scheme)
         with pytest.raises(InputError, match="holds another run"):
@@ -175,8 +164,3 @@ def test_the_folder_of_another_start_is_refused(tmp_path):
         other_data = Trajectories.from_arrays(NOVEL.times, 2 * NOVEL.states, environments=NOVEL.environments)
         with pytest.raises(InputError, match="holds another run: its `train` is"):
             learn(model, other_data, run=folder, scheme=scheme)
-
-
-def test_a_method_that_shares_nothing_cannot_predict_with_it():
-    with pytest.raises(InputError, match="OnePerEnv cannot predict with what is shared alone"):
-        OnePerEnv().neutral(())

@@ -1,67 +1,115 @@
-import dataclasses
+"""What is chosen from the data, and the paper's settings where they are asked for."""
 
+import dataclasses
+from functools import partial
+
+import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
 import pytest
+from tests.engine import decays
 
-from leadax import InputError, Leads, OneForAll, Trajectories, chosen_for, preset
-from leadax.data.units import Box, Units
-from leadax.defaults import median_gap
-from leadax.methods import FtRnn, Sizes
-from leadax.nets import MLP, ConvNet, Linear
+from leadax import (
+    FNO,
+    MLP,
+    ConvNet,
+    EmpiricalNorm,
+    Frobenius,
+    InputError,
+    Leads,
+    Linear,
+    Omega,
+    Sizes,
+    SpectralNorm,
+    System,
+    Trajectories,
+    Units,
+    chosen_for,
+    preset,
+    simulate,
+)
+from leadax.data.units import Box
+from leadax.nets import architecture
+from leadax.penalties import Points
 
-RNG = np.random.default_rng(0)
-VECTOR = Trajectories.from_arrays([0.0, 1.0, 2.0, 10.0], 3 + RNG.standard_normal((2, 1, 4, 2)))
-FIELD = Trajectories.from_arrays(range(4), RNG.standard_normal((2, 1, 4, 8, 8, 1)))
+DATA = decays()
+FIELDS = Trajectories.from_arrays(range(3), np.random.default_rng(0).normal(size=(1, 1, 3, 12, 12, 1)))
 
 
-def complete(method, data=VECTOR, **how):
-    return chosen_for(data, **how).complete(method, Sizes(data.state_shape, 2))
+def paper(alpha):
+    return Omega(EmpiricalNorm(per_pixel=True), SpectralNorm(5, "matrix", include_factor=False), alpha)
 
 
-def test_what_a_method_leaves_open_is_chosen_from_the_data():
-    found = complete(Leads())
-    assert (found.net.build, found.solver, found.kappa, found.penalty_weight) == (MLP, "rk4", 0.1, None)
-    assert complete(Leads(), FIELD).net.build is ConvNet
-    assert complete(OneForAll()).net.build is MLP
-    assert complete(FtRnn()).rank > 1
+@pytest.mark.parametrize(
+    ("name", "net", "solver", "weight", "penalty", "batch_size"),
+    [
+        ("lotka-volterra", partial(MLP, init_std=0.05), "rk4-38", 1 / 5e3, paper(1e-2), None),
+        ("gray-scott", partial(ConvNet, init_std=0.1, factor=1e-3), "rk4-38", 1 / 1e3, paper(1e-2), None),
+        ("navier-stokes", partial(FNO, init_std=0.1), "euler", 1 / 1e5, paper(1e-4), 2),
+        ("linear", Linear, "rk4-38", 1e-4, Frobenius(), None),
+    ],
+)
+def test_presets_are_those_of_the_paper(name, net, solver, weight, penalty, batch_size):
+    """In the units of the data, without anything that the paper did not have."""
+    data = FIELDS if batch_size or name == "gray-scott" else DATA
+    found, clean = preset(name, data, protocol="paper"), preset(name, data)
+    method = found.complete(Leads(), Sizes(data.state_shape, 2))
+    assert (method.net, method.solver, method.penalty) == (architecture(net), solver, penalty)
+    assert (method.penalty_weight, method.kappa) == (weight, None)
+    assert (found.batch_size, found.units) == (batch_size, Units.ones(len(data.channels)))
+    assert (found.clip, found.box, found.longest_step) == (None, None, None)
+    expected = penalty if name == "linear" else Omega(EmpiricalNorm(), SpectralNorm(), penalty.alpha)
+    assert clean.penalty == expected
+    with pytest.raises(InputError, match=f"`{name}` does not fit states of shape"):
+        preset(name, DATA if data is FIELDS else FIELDS)
 
 
-def test_what_a_method_says_stands():
-    assert complete(Leads(net=Linear, solver="euler")).net.build is Linear
-    # One weight of Ω is enough: the other is not filled in beside it.
-    assert complete(Leads(penalty_weight=0.5)).kappa is None
-    assert complete(Leads(kappa=0.5)).penalty_weight is None
-    assert complete(Leads(penalty_weight=0)).regulariser() is None
-    with pytest.raises(InputError, match="not both"):
-        Leads(penalty_weight=1, kappa=1)
+def test_unknown_names():
+    with pytest.raises(InputError, match="unknown preset `linaer`: did you mean `linear`"):
+        preset("linaer", DATA)
+    with pytest.raises(InputError, match="unknown net `mpl`: did you mean `mlp`"):
+        chosen_for(DATA, "mpl")
+    assert chosen_for(DATA, "leadax.nets:Linear").net == architecture(Linear)
+
+
+def test_chosen_from_the_data():
+    found = chosen_for(DATA)
+    assert (found.units, found.box) == (Units.measured(DATA), Box.around(DATA, Units.measured(DATA)))
+    assert found.net == architecture(MLP)
+    assert chosen_for(FIELDS).net == architecture(ConvNet)
+    assert found.longest_step == pytest.approx(0.2)
+    uneven = Trajectories.from_arrays([[[0.0, 1.0, 2.0, 9.0]], [[0.0, 1.0]]], [[np.zeros((4, 1))], [np.zeros((2, 1))]])
+    assert chosen_for(uneven).longest_step == 1.0
+    assert chosen_for(DATA, partial(MLP, width=3)).net == architecture(partial(MLP, width=3))
 
 
 def test_the_name_of_a_system_decides_nothing():
-    named = dataclasses.replace(VECTOR, attributes={"system": "linear", "protocol": "paper"})
-    assert chosen_for(named) == chosen_for(VECTOR)
+    """Data of a system of one's own that is called `linear` are not data of the paper's linear system."""
+    system = System(
+        name="linear",
+        channels=("v", "w"),
+        times=np.linspace(0, 1, 4),
+        environments={"slow": {"rate": 1.0}, "fast": {"rate": 2.0}},
+        tangent=lambda x, p: -p["rate"] * x**2,
+        initial_state=lambda key: jnp.array([1.0, 2.0]),
+        solve=lambda x, p, times: jnp.stack([x / (1 + p["rate"] * x * t) for t in times]),
+    )
+    data = simulate(system, trajectories=1, key=jr.key(0))
+    assert data.attributes["system"] == "linear"
+    chosen = chosen_for(data)
+    assert (chosen.net, chosen.solver) == (architecture(MLP), "rk4")
+    assert chosen == chosen_for(dataclasses.replace(data, attributes={}))
 
 
-def test_presets_are_in_the_units_of_the_data_and_have_the_papers_weights():
-    found = preset("lotka-volterra", VECTOR, protocol="paper")
-    assert (found.units, found.box, found.clip, found.longest_step) == (Units.ones(2), None, None, None)
-    assert (found.solver, found.penalty_weight, found.penalty.alpha) == ("rk4-38", 1 / 5e3, 1e-2)
-    assert found.penalty.lipschitz.iterations == 5
-    assert preset("lotka-volterra", VECTOR).penalty.lipschitz.iterations == 1
-    with pytest.raises(InputError, match="does not fit"):
-        preset("gray-scott", VECTOR)
-    with pytest.raises(InputError, match="did you mean `lotka-volterra`"):
-        preset("lotka-voltera", VECTOR)
+def test_a_finer_grid_makes_the_penalty_of_unknown_fields_no_larger():
+    """The error is a mean over pixels: were Ω a sum, g_e would vanish from fine fields."""
+    coarse = np.random.default_rng(0).normal(size=(1, 1, 5, 4, 4, 2))
+    fine = coarse.repeat(4, axis=3).repeat(4, axis=4)
 
+    def penalty(states):
+        omega = chosen_for(Trajectories.from_arrays(np.arange(5.0), states)).penalty
+        assert isinstance(omega, Omega)
+        points = Points(jnp.zeros(5), jnp.asarray(states[0, 0]))
+        return omega.norm(lambda t, x, u: jnp.tanh(x), points, jnp.ones(5), ())[0]
 
-def test_steps_are_no_longer_than_the_median_gap():
-    assert median_gap(VECTOR) == 1.0
-    assert chosen_for(VECTOR).longest_step == 1.0
-
-
-def test_the_box_is_three_times_as_wide_as_the_data():
-    data = Trajectories.from_arrays(range(3), np.array([1.0, 3.0, 2.0])[None, None, :, None])
-    box = Box.around(data, Units((2.0,), (0.5,)))
-    assert box == Box((-6.0,), (6.0,))
-    assert box.union(Box((-1.0,), (9.0,))) == Box((-6.0,), (9.0,))
-    with pytest.raises(InputError, match="box"):
-        Box((1.0,), (0.0,))
+    np.testing.assert_allclose(penalty(fine), penalty(coarse), rtol=1e-12)

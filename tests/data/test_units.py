@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from leadax.data import Trajectories
-from leadax.data.units import Units
+from leadax.data.units import Box, Units
 from leadax.errors import InputError
 
 RNG = np.random.default_rng(0)
@@ -62,6 +62,19 @@ def test_there_and_back_in_numpy_and_jax():
 def test_what_never_changes_has_units_of_one():
     still = Units.measured(Trajectories.from_arrays([0.0, 2.0, 6.0], np.full((1, 1, 3, 1), 0.1)))
     assert (still.scale, still.time) == ((1.0,), 6.0)
+
+
+def test_a_box_around_the_data():
+    """In standard units; as wide again on both sides; some room also around what never changes."""
+    states = np.array([[[[1.0, 5.0], [np.nan, 5.0], [3.0, 5.0]]]])
+    data, units = Trajectories.from_arrays(range(3), states), Units((1.0, 4.0), (2.0, 1.0))
+    box = Box.around(data, units)
+    assert box == Box((-1.0, 0.0), (2.0, 2.0))
+    assert Box.around(data, units, margin=0.5) == Box((-0.5, 0.5), (1.5, 1.5))
+    assert box.union(Box((0.0, -3.0), (7.0, 1.0))) == Box((-1.0, -3.0), (7.0, 2.0))
+    for wrong in (((1.0,), (1.0,)), ((0.0,), (1.0, 2.0)), ((2.0,), (1.0,)), ((np.nan,), (1.0,))):
+        with pytest.raises(InputError, match="a box needs"):
+            Box(*wrong)
 
 
 @pytest.mark.parametrize(

@@ -1,30 +1,49 @@
-"""Errors of forecasts against plain loops: what counts, per environment, time, trajectory and seed."""
+"""Errors of forecasts against plain loops: what counts, per environment, time, trajectory, channel and member."""
 
+import dataclasses
 import json
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
-from leadax.evaluation import Evaluation
-from tests.engine import LEADS, at, forecast, observations, plain_net, ragged, random_parts
+from tests.engine import LEADS, at, compiled, forecast, observations, plain_field, ragged, random_levels
 
-from leadax import InputError, Model, Trajectories, evaluate
+from leadax import InputError, Model, Trajectories, Units, evaluate
+from leadax.evaluate import Evaluation
+from leadax.records import Config, Training
 
-SEEDS, PLACES = 2, [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]
+MEMBERS, PLACES = 2, [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]
+UNITS = Units((1.0, 0.9), (0.5, 0.25), 0.5)
+# Shorter than some of the gaps of the data, which are then divided.
+LONGEST = 0.2
+
+
+def trained_by(protocol: str) -> Training:
+    """A record of a training of which only the protocol matters."""
+    return Training(
+        Config(
+            method={}, units={}, steps=1, learning_rate=0.1, decay="cosine", optimiser="adam", clip=None,
+            longest_step=None, box=None, sampling={}, batch_size=None, match="trajectories", trainable=None,
+            look_every=5, seeds=2, key=(0, 0), protocol=protocol, dtype="float64", train="", test=None,
+        ),
+        1,
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def model():
-    """Two seeds that were never trained; all that matters here is what they predict."""
-    rows = [random_parts(LEADS, 2, seed) for seed in range(SEEDS)]
+    """Two members that were never trained; all that matters here is what they predict."""
+    rows = [random_levels(LEADS, 2, seed) for seed in range(MEMBERS)]
     return Model(
+        levels=jax.tree.map(lambda *a: jnp.stack(a), *rows),
         method=LEADS,
-        parts=jax.tree.map(lambda *a: np.stack(a), *rows),
+        units=UNITS,
         environments=("a", "b"),
         channels=("u", "v"),
         state_shape=(2,),
-        time_step=0.3,
-        about={"protocol": "paper"},
+        longest_step=LONGEST / UNITS.time,
+        training=trained_by("paper"),
     )
 
 
@@ -34,51 +53,73 @@ def paper(model):
 
 
 @pytest.fixture(scope="module")
-def clean(paper):
-    return evaluate_again(paper, "clean")
-
-
-def evaluate_again(found: Evaluation, protocol: str) -> Evaluation:
-    """The same sums; `test_protocols` checks that it is what `evaluate` gives."""
-    counts = found.counts.copy()
-    counts[..., 0] = 0
-    return Evaluation(found.sums, counts, found.environments, protocol)
+def clean(model):
+    return evaluate(model, ragged(), protocol="clean")
 
 
 @pytest.fixture(scope="module")
 def squares(model):
-    """Squared errors `[seed][environment][trajectory]` of shape (time, channel), NaN where nothing was observed."""
-    found = []
-    for seed in range(SEEDS):
-        f, g = at(model.parts, seed)
+    """Squared errors `[member][environment][trajectory]` of shape (time, channel), NaN where nothing was observed."""
+    found, mean, scale = [], np.array(UNITS.mean), np.array(UNITS.scale)
+    for member in range(MEMBERS):
+        levels = at(jax.tree.map(np.asarray, model.levels), member)
         found.append([])
         for e in range(2):
-            field = lambda x, f=f, g=at(g, e): plain_net(f, x) + plain_net(g, x)
-            rows = [(np.array(forecast(field, t, x)) - x) ** 2 for t, x, _ in observations(ragged(), e)]
-            found[-1].append(rows)
+            plain = plain_field(levels, e)
+            field = lambda x, plain=plain: scale / UNITS.time * plain((x - mean) / scale)
+            paths = [(forecast(field, t, x, longest=LONGEST), x) for t, x, _ in observations(ragged(), e)]
+            found[-1].append([(np.array(path) - x) ** 2 for path, x in paths])
     return found
 
 
 def test_total_equals_a_plain_loop(paper, clean, squares):
     every = [[x for row in environment for x in row] for environment in squares]
     for found, first in ((paper, 0), (clean, 1)):
-        per_seed = [np.nanmean(np.concatenate([x[first:].ravel() for x in rows])) for rows in every]
-        np.testing.assert_allclose(found.mse_per_seed, per_seed, rtol=1e-12)
-        np.testing.assert_allclose(found.mse, np.mean(per_seed), rtol=1e-12)
-        np.testing.assert_allclose(found.std_over_seeds, np.std(per_seed, ddof=1), rtol=1e-12)
+        per_member = [np.nanmean(np.concatenate([x[first:].ravel() for x in rows])) for rows in every]
+        np.testing.assert_allclose(found.mse_per_seed, per_member, rtol=1e-11)
+        np.testing.assert_allclose(found.mse, np.mean(per_member), rtol=1e-11)
+        np.testing.assert_allclose(found.std_over_seeds, np.std(per_member, ddof=1), rtol=1e-10)
 
 
 def test_parts_equal_a_plain_loop(clean, squares):
     for e, name in enumerate("ab"):
-        mean = np.mean([np.nanmean(np.concatenate([x[1:].ravel() for x in squares[s][e]])) for s in range(SEEDS)])
-        np.testing.assert_allclose(clean.mse_per_environment[name], mean, rtol=1e-12)
-    at_time = lambda s, k: np.concatenate([x[k] for row in squares[s] for x in row if len(x) > k])
-    per_time = [np.mean([np.nanmean(at_time(s, k)) for s in range(SEEDS)]) for k in range(1, 6)]
-    np.testing.assert_allclose(clean.mse_per_time[1:], per_time, rtol=1e-12)
+        mean = np.mean([np.nanmean(np.concatenate([x[1:].ravel() for x in squares[m][e]])) for m in range(MEMBERS)])
+        np.testing.assert_allclose(clean.mse_per_environment[name], mean, rtol=1e-11)
+    at_time = lambda m, k: np.concatenate([x[k] for row in squares[m] for x in row if len(x) > k])
+    per_time = [np.mean([np.nanmean(at_time(m, k)) for m in range(MEMBERS)]) for k in range(1, 6)]
+    np.testing.assert_allclose(clean.mse_per_time[1:], per_time, rtol=1e-11)
     assert np.isnan(clean.mse_per_time[0])
-    each = [[np.nanmean(squares[s][e][i][1:]) for e, i in PLACES] for s in range(SEEDS)]
-    np.testing.assert_allclose(clean.mse_per_trajectory, each, rtol=1e-12)
-    np.testing.assert_allclose(clean.std_over_trajectories, np.mean(np.std(each, axis=1, ddof=1)), rtol=1e-12)
+    each = [[np.nanmean(squares[m][e][i][1:]) for e, i in PLACES] for m in range(MEMBERS)]
+    np.testing.assert_allclose(clean.mse_per_trajectory, each, rtol=1e-11)
+    np.testing.assert_allclose(clean.std_over_trajectories, np.mean(np.std(each, axis=1, ddof=1)), rtol=1e-10)
+
+
+def test_normalised_errors_equal_a_plain_loop(clean, squares):
+    """Each channel by its own variance over the values that count."""
+    seen = np.concatenate([x[1:] for e in range(2) for _, x, _ in observations(ragged(), e)])
+    variances = np.nanvar(seen, axis=0)
+    np.testing.assert_allclose(clean.variances, variances, rtol=1e-11)
+    per_channel = [
+        np.mean([np.nanmean(np.concatenate([x[1:, c] for row in squares[m] for x in row])) for m in range(MEMBERS)])
+        for c in range(2)
+    ] / variances
+    np.testing.assert_allclose(list(clean.nmse_per_channel.values()), per_channel, rtol=1e-11)
+    assert list(clean.nmse_per_channel) == ["u", "v"]
+    np.testing.assert_allclose([clean.nmse, 1 - clean.r2], np.mean(per_channel), rtol=1e-11)
+    each = [
+        [np.nanmean(np.nanmean(squares[m][e][i][1:], axis=0) / variances) for e, i in PLACES] for m in range(MEMBERS)
+    ]
+    np.testing.assert_allclose(clean.nmse_per_trajectory, each, rtol=1e-11)
+    np.testing.assert_allclose(clean.median_nmse, np.mean(np.median(each, axis=1)), rtol=1e-11)
+
+
+def test_a_channel_that_never_changes_is_not_divided_by_rounding(model):
+    still = ragged().states.copy()
+    still[..., 1] = np.where(np.isnan(still[..., 1]), np.nan, 0.1)
+    data = Trajectories.from_arrays(ragged().times, still, environments=["a", "b"], channels=["u", "v"])
+    found = evaluate(model, data)
+    assert found.variances[1] == pytest.approx(UNITS.scale[1] ** 2)
+    assert found.nmse < 1e3
 
 
 def test_the_first_point_counts_on_paper_only(paper, clean):
@@ -99,42 +140,56 @@ def test_parts_add_up_to_the_total(which, request):
     np.testing.assert_allclose((found.mse_per_trajectory * counts).sum(axis=1) / counts.sum(), found.mse_per_seed)
 
 
-def test_protocols(model, clean):
-    asked = evaluate(model, ragged(), protocol="clean")
-    assert (asked.protocol, asked.mse) == ("clean", clean.mse)
-    with pytest.raises(InputError, match="unknown protocol `papr`: did you mean `paper`"):
-        evaluate(model, ragged(), protocol="papr")
+def test_one_rule_for_members(model, clean):
+    """The mean of the members' errors, not the error of the mean forecast."""
+    each = [evaluate(model.member(k), ragged(), protocol="clean").mse for k in range(MEMBERS)]
+    np.testing.assert_allclose(clean.mse, np.mean(each), rtol=1e-12)
+    np.testing.assert_allclose(clean.mse_per_seed, each, rtol=1e-12)
 
 
-def test_environments_in_another_order(model, paper):
+def test_protocols_and_order_without_compiling_again(model, paper):
+    """The model's own protocol unless told; environments by name."""
+    count = len(compiled)
+    assert (paper.protocol, evaluate(model, ragged()).mse) == ("paper", paper.mse)
     swapped = evaluate(model, ragged().select(["b", "a"]))
     assert swapped.environments == ("b", "a")
     for name in "ab":
         np.testing.assert_allclose(swapped.mse_per_environment[name], paper.mse_per_environment[name], rtol=1e-12)
+    assert compiled[count:] == []
+    with pytest.raises(InputError, match="unknown protocol `papr`: did you mean `paper`"):
+        evaluate(model, ragged(), protocol="papr")
 
 
 def test_json(clean, paper):
     document = clean.to_json()
     assert json.loads(json.dumps(document, allow_nan=False)) == document
-    assert document["trajectories"] == 5
-    assert document["protocol"] == "clean"
+    assert (document["trajectories"], document["protocol"], document["diverged"]) == (5, "clean", 0)
     assert document["mse_per_time"][0] is None
     assert document["mse_per_environment"] == clean.mse_per_environment
+    assert document["nmse_per_channel"] == clean.nmse_per_channel
     assert "seeds: 2" in str(paper)
+    assert "diverged" not in str(paper)
 
 
 def test_a_forecast_that_blew_up_is_not_forgotten(clean):
     """Its error is not a number; it must not look like a trajectory that was never there."""
-    sums = clean.sums.copy()
+    sums = clean.channel_sums.copy()
     sums[0, 0, 1, 2:] = np.nan
     sums[1, 1, 0, 3] = np.inf
-    broken = Evaluation(sums, clean.counts, clean.environments, "clean")
+    sums[1, 1, 1, 2] = 1e4 * 0.25 * 1.01  # 100 units of the first channel
+    broken = dataclasses.replace(clean, channel_sums=sums)
     assert np.isnan(broken.mse)
     assert broken.mse_per_trajectory.shape == (2, 5)
+    assert (broken.diverged, clean.diverged) == (3, 0)
+    assert "3 of 5 forecasts diverged" in str(broken)
     document = broken.to_json()
     assert document["trajectories"] == 5
-    assert document["mse"] is None
+    assert (document["mse"], document["nmse"], document["r2"]) == (None, None, None)
+    # Of the first member one trajectory is lost, of the second two: the median of five is still a number.
+    assert np.isnan(broken.nmse_per_trajectory).sum() == 1
+    assert np.isfinite(broken.median_nmse)
     json.dumps(document, allow_nan=False)
+    assert isinstance(broken, Evaluation)
 
 
 def with_states(shape) -> Trajectories:
@@ -144,7 +199,6 @@ def with_states(shape) -> Trajectories:
 @pytest.mark.parametrize(
     ("data", "match"),
     [
-        (ragged().select("a"), None),
         (
             Trajectories.from_arrays(range(3), np.ones((1, 1, 3, 2)), environments=["c"]),
             "never seen environment `c`: it knows a, b",
@@ -153,11 +207,8 @@ def with_states(shape) -> Trajectories:
         (with_states((3,)), r"states of shape \(3,\), the model was trained on \(2,\)"),
         (with_states((4, 4, 2)), r"states of shape \(4, 4, 2\), the model was trained on \(2,\)"),
     ],
-    ids=["fits", "environment", "order of channels", "channels", "grid"],
+    ids=["environment", "order of channels", "channels", "grid"],
 )
 def test_refuses_what_the_model_does_not_know(data, match, model):
-    if match is None:
-        assert evaluate(model, data).environments == ("a",)
-        return
     with pytest.raises(InputError, match=match):
         evaluate(model, data)

@@ -106,14 +106,15 @@ class Evaluation:
     def nmse_per_trajectory(self) -> np.ndarray:
         """Of each observed trajectory, all environments in a row, `(member, trajectory)`."""
         per = _mean(self.channel_sums, self.channel_counts, axis=(3,)) / self.variances
-        with np.errstate(invalid="ignore"):
-            per = np.nanmean(np.where(self.channel_counts.sum(axis=2) > 0, per, np.nan), axis=-1)
+        seen = self.channel_counts.sum(axis=2) > 0
+        # Channels that were never observed are left out; one that is not a number makes its trajectory that.
+        per = np.where(seen, per, 0.0).sum(axis=-1) / np.maximum(seen.sum(axis=-1), 1)
         return per.reshape(len(per), -1)[:, self._observed]
 
     @property
     def median_nmse(self) -> float:
         """The median over trajectories: a few that go wrong do not hide how the others do."""
-        return float(np.median(self.nmse_per_trajectory, axis=1).mean())
+        return float(np.median(np.nan_to_num(self.nmse_per_trajectory, nan=np.inf), axis=1).mean())
 
     @property
     def diverged(self) -> int:
@@ -176,12 +177,12 @@ def summarise(
 
 
 def _variances(states: np.ndarray, counted: np.ndarray) -> np.ndarray:
-    """The variance of each channel over the values that count; 1 for a channel that does not vary."""
+    """The variance of each channel over the values that count; 1 for a channel that varies by rounding only."""
     axes = tuple(range(states.ndim - 1))
     total = np.maximum(counted.sum(axis=axes), 1)
     mean = np.sum(states, axis=axes, where=counted) / total
     found = np.sum((states - mean) ** 2, axis=axes, where=counted) / total
-    return np.where(found > 0, found, 1.0)
+    return np.where(found > 1e-24 * mean**2, found, 1.0)
 
 
 def _mean(sums: np.ndarray, counts: np.ndarray, axis: tuple[int, ...]) -> np.ndarray:

@@ -51,8 +51,9 @@ class Penalty(eqx.Module):
 class NoPenalty(Penalty):
     """Zero, whatever the net.
 
-    >>> NoPenalty()(None, Points(jnp.zeros(1), jnp.ones((1, 2))), jnp.ones(1), ())
-    (Array(0., dtype=float32), ())
+    >>> value, carry = NoPenalty()(None, Points(jnp.zeros(1), jnp.ones((1, 2))), jnp.ones(1), ())
+    >>> float(value), carry
+    (0.0, ())
     """
 
     def init(self, net: Any, *, key: PRNGKey) -> Carry:
