@@ -34,9 +34,9 @@ class Mutant(NamedTuple):
 # fmt: off
 MUTANTS = [
     # data
-    Mutant("data/units.py", "deviations = np.where(seen, data.states, mean) - mean", "deviations = np.where(seen, data.states, 0.0) - mean", "tests/data/test_units.py"),
+    Mutant("data/units.py", "spread = np.sqrt(_mean(deviations**2, seen))", "spread = _mean(deviations**2, seen)", "tests/data/test_units.py"),
     Mutant("data/units.py", "return (states - _like(self.mean, states)) / _like(self.scale, states)", "return (states + _like(self.mean, states)) / _like(self.scale, states)", "tests/data/test_units.py"),
-    Mutant("data/units.py", "return tangents * _like(self.scale, tangents) / self.time", "return tangents * _like(self.scale, tangents) * self.time", "tests/data tests/model"),
+    Mutant("data/units.py", "return tangents * _like(self.scale, tangents) / self.time", "return tangents * _like(self.scale, tangents) * self.time", "tests/data/test_units.py"),
     Mutant("data/units.py", "return float(1 / np.sqrt(np.mean(changes[moving] / elapsed[moving])))", "return float(np.sqrt(np.mean(changes[moving] / elapsed[moving])))", "tests/data/test_units.py"),
     Mutant("data/batch.py", "index = (np.arange(data.times.shape[2]) + start[..., None])", "index = (np.arange(data.times.shape[2]) + 0 * start[..., None])", "tests/data/test_batch.py"),
     Mutant("data/batch.py", "np.where(seen, shift(units.standard(data.states)), 0.0)", "np.where(seen, shift(units.standard(data.states)), 1.0)", "tests/data/test_batch.py"),

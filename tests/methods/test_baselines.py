@@ -11,10 +11,11 @@ import pytest
 from tests.engine import at, drawn, same_bits, tiny
 
 from leadax import Coda, Gbml, InputError, Linear, Maml, Sizes
-from leadax.methods import ContextPenalty
+from leadax.methods import ContextPenalty, Recurrence
 from leadax.methods.factored import Factored
 from leadax.nets import FNO, GRU, MLP, ConvNet, LinearLayer, PredRNN
 from leadax.penalties import Points
+from leadax.rollout import Restart, steps_between
 
 NOWHERE = Points(jnp.zeros(1), jnp.ones((1, 2)))
 RNG = np.random.default_rng(0)
@@ -108,6 +109,56 @@ def test_context_penalty_has_a_slope_at_zero(dtype):
         np.testing.assert_array_equal(slope, 0)
     (slope, _) = jax.grad(value)((jnp.full((4, 2), 1e-12, dtype), zero[1]))
     np.testing.assert_allclose(slope, 0.5**0.5, rtol=1e-5)
+
+
+# Phases and steps ahead
+
+
+def test_phases():
+    """First what is common, then what is not; MAML looks ahead first."""
+    for method, meta in ((Gbml(first_share=0.3), False), (Maml(first_share=0.3), True)):
+        first, second = method.phases()
+        assert (first.share, first.trainable, first.meta) == (0.3, ("shared",), meta)
+        assert (second.share, second.trainable, second.meta) == (0.7, ("specific",), False)
+
+
+@pytest.mark.parametrize("first_order", [False, True])
+def test_steps_ahead_are_gradient_descent(first_order):
+    """Of a·x²/2, from x to (1 - η·a)ⁿ x; without second derivatives it is differentiated as if it were the identity."""
+    method, curvature = Maml(inner_steps=3, inner_rate=0.2, first_order=first_order), jnp.array([1.0, 3.0])
+    ahead = lambda x: method.look_ahead(x, lambda x: jnp.sum(curvature * x**2) / 2)
+    x = jnp.array([0.5, -2.0])
+    np.testing.assert_allclose(ahead(x), (1 - 0.2 * curvature) ** 3 * x, rtol=1e-12)
+    slopes = jax.jacobian(ahead)(x)
+    expected = jnp.eye(2) if first_order else jnp.diag((1 - 0.2 * curvature) ** 3)
+    np.testing.assert_allclose(slopes, expected, atol=1e-12)
+
+
+# Recurrent nets
+
+
+@pytest.mark.parametrize("substeps", [1, 2])
+def test_a_recurrent_net_steps_from_state_to_state(substeps):
+    """x + h·v with (v, memory) of the cell; a restart also empties the memory; a forecast is kept in its box."""
+    cell, times = drawn(lambda key: GRU((2,), width=3, key=key)), np.array([0.0, 0.2, 0.5, 0.6])
+    states = RNG.uniform(0.5, 1.5, (4, 2))
+    step = jax.jit(lambda x, memory: cell(x, memory))
+    some = np.array([False, True, False, True])
+    for restart, bounds in ((None, None), (some, None), (None, [[0.5, 0.5], [1.1, 1.4]])):
+        steps = steps_between(times, substeps=substeps, dtype=jnp.float64)
+        steps = steps._replace(bounds=None if bounds is None else jnp.asarray(bounds))
+        anew = None if restart is None else Restart(jnp.asarray(restart), jnp.asarray(states))
+        found = Recurrence(cell).forecast(jnp.asarray(states[0]), steps, anew)
+        x, memory, expected = states[0], cell.empty(), [states[0]]
+        for k, gap in enumerate(np.diff(times)):
+            if restart is not None and restart[k]:
+                x, memory = states[k], cell.empty()
+            for _ in range(substeps):
+                change, memory = step(jnp.asarray(x), memory)
+                x = x + gap / substeps * np.asarray(change)
+                x = x if bounds is None else np.clip(x, *bounds)
+            expected.append(x)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_settings_that_make_no_sense():

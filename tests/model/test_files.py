@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from safetensors import safe_open
 from safetensors.numpy import save_file
+from tests.engine import random_levels
 
 import leadax as lx
 from leadax.arrays import _digest
 from leadax.data.units import Box, Units
 from leadax.errors import InputError
-from leadax.methods import METHODS, Levels, Sizes
+from leadax.methods import METHODS, Sizes
 from leadax.nets import MLP
 
 TINY = functools.partial(MLP, width=4, depth=2)
@@ -24,8 +25,8 @@ TINY = functools.partial(MLP, width=4, depth=2)
 def model(method=None, members=2) -> lx.Model:
     """A model with random weights, without training."""
     method = method or lx.Leads(net=TINY, solver="euler", penalty_weight=0.5, penalty=lx.Omega())
-    init = lambda key: Levels(*method.init(Sizes((2,), 3), key=key))
-    levels = jax.tree.map(lambda a: a.astype("float32"), jax.vmap(init)(jax.random.split(jax.random.key(0), members)))
+    rows = [random_levels(method, 3, seed) for seed in range(members)]
+    levels = jax.tree.map(lambda *a: np.stack(a).astype("float32"), *rows)
     box = Box((-9.0, -9.0), (9.0, 9.0))
     return lx.Model(levels, method, Units((5.0, 0.0), (2.0, 1.0), 3.0), ("a", "b", "c"), ("u", "v"), (2,), 0.5, box)
 

@@ -130,6 +130,7 @@ def test_what_a_finished_run_says(finished, whole):
     found = evaluate(whole, decays()).to_json()
     assert {name: result[name] for name in found} == found
     assert (result["steps"], result["seeds"], result["parameters"], result["run"]) == (60, 1, 12, str(finished))
+    assert result["steps_per_second"] == pytest.approx(60 / result["seconds"])
     assert "test" not in result
 
 
@@ -154,7 +155,7 @@ def test_flipped_byte_in_the_newest_checkpoint(finished, folder, whole):
     """The older one is used, with a warning, whichever byte it is."""
     rng, state = np.random.default_rng(0), Path("checkpoints", "step-000000060", STATE)
     size = (finished / state).stat().st_size
-    for place, mask in zip(rng.choice(size, 20, replace=False), [0x01, 0x20, 0x80, 0xFF] * 5, strict=True):
+    for place, mask in zip(rng.choice(size, 12, replace=False), [0x01, 0x20, 0x80, 0xFF] * 3, strict=True):
         shutil.rmtree(folder)
         shutil.copytree(finished, folder)
         damaged(unfinished(folder) / state, place, mask)
@@ -447,11 +448,12 @@ def start(name):
     if child:
         return child
     jax.config.update("jax_disable_most_optimizations", True)
+    jax.config.update("jax_enable_x64", True)
     jax.config.update("jax_compilation_cache_dir", str(place / "cache"))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     recipe = Recipe(look_every=4, checkpoint_every=1)
-    fit(LINEAR, decays(), key=jr.key(0), steps=60, recipe=recipe, run=place / name)
+    fit(LINEAR, decays(), key=jr.key(0), learning_rate=0.02, steps=60, recipe=recipe, run=place / name)
     os._exit(0)
 
 def newest():
@@ -470,17 +472,17 @@ for _ in range(kills):
     # On a machine that lets us wait too long, it may have come to its end.
     if os.waitpid(child, 0)[1] == signal.SIGKILL:
         print("killed after step", newest(), flush=True)
-for name in ("killed", "whole"):
-    assert os.waitpid(start(name), 0)[1] == 0, name
+assert os.waitpid(start("killed"), 0)[1] == 0
 """
 
 
 def test_killed_at_any_moment(tmp_path):
-    command = [sys.executable, "-W", "ignore", "-c", KILLED, str(tmp_path), "3"]
+    command = [sys.executable, "-W", "ignore", "-c", KILLED, str(tmp_path), "2"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-2000:] + done.stdout
-    assert done.stdout.count("killed after step") >= 2, done.stdout
+    assert done.stdout.count("killed after step") >= 1, done.stdout
     killed, whole = tmp_path / "killed", tmp_path / "whole"
+    train(whole, recipe={"look_every": 4, "checkpoint_every": 1})
     states = [read_arrays(folder / "checkpoints" / "step-000000060" / STATE)[0] for folder in (killed, whole)]
     assert same_bits(*states)
     assert same_bits(*(read_arrays(folder / MODEL)[0] for folder in (killed, whole)))
