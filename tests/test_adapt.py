@@ -26,6 +26,7 @@ from leadax import (
     adapt,
     evaluate,
 )
+from leadax.adapt import _defaults
 from leadax.data.units import Box
 from leadax.methods import Gbml
 from leadax.train import Interrupted, RunFolder, loop
@@ -119,6 +120,15 @@ def test_the_box_grows_with_the_new_data():
     assert all(np.array(learnt.box.high) > np.array(box.high))
     assert learnt.box == box.union(Box.around(NOVEL, UNITS))
     assert learn(model_of()).box is None
+
+
+def test_steps_are_no_longer_than_those_of_the_model():
+    """In the time of the data, however long its unit is."""
+    slow = dataclasses.replace(UNITS, time=5.0)
+    fields = {field.name: getattr(model_of(), field.name) for field in dataclasses.fields(Model)}
+    model = Model(**fields | {"units": slow, "longest_step": 0.1 / slow.time})
+    assert _defaults(model, NOVEL).longest_step == pytest.approx(0.1)
+    assert _defaults(model, NOVEL).units == slow
 
 
 def test_scratch_is_one_per_env_with_the_nets_of_the_model():

@@ -210,6 +210,16 @@ def test_carried_vectors_converge_and_never_overestimate():
     np.testing.assert_allclose(values[-1], expected, rtol=1e-6)
 
 
+def test_the_vector_is_held_fixed_in_the_slope():
+    """Of |Wv|² with respect to W, also where v has not converged yet: nothing is differentiated through its iteration."""
+    penalty = SpectralNorm()
+    start = penalty.init(LINEAR_NET, key=KEY)
+    value = lambda net: penalty(net, NOWHERE, jnp.ones(1), start)
+    slope, (v,) = jax.jit(jax.grad(value, has_aux=True))(LINEAR_NET)
+    image = np.asarray(LINEAR_NET.dense.weight).T @ np.asarray(v)
+    np.testing.assert_allclose(slope.dense.weight, 2 * np.outer(v, image), rtol=1e-12)
+
+
 def test_vector_survives_weights_that_are_zero_for_a_while():
     penalty, zero = SpectralNorm(3), redraw(lambda: MLP_NET, scale=0)
     step = jax.jit(lambda net, carry: penalty(net, NOWHERE, jnp.ones(1), carry))
