@@ -211,7 +211,7 @@ def test_carried_vectors_converge_and_never_overestimate():
 
 
 def test_the_vector_is_held_fixed_in_the_slope():
-    """Of |Wv|² with respect to W, also where v has not converged yet: nothing is differentiated through its iteration."""
+    """Of |Wv|² with respect to W, also where v has not converged: its iteration is not differentiated."""
     penalty = SpectralNorm()
     start = penalty.init(LINEAR_NET, key=KEY)
     value = lambda net: penalty(net, NOWHERE, jnp.ones(1), start)
