@@ -1,6 +1,9 @@
 from . import theory as theory
 from .adapt import adapt as adapt
+from .choose import Tuned as Tuned
+from .choose import tune as tune
 from .data import Trajectories as Trajectories
+from .data import folds as folds
 from .data import hold_out as hold_out
 from .data import load as load
 from .data.units import Units as Units
@@ -45,5 +48,6 @@ from .train import Recipe as Recipe
 from .train import ScheduledSampling as ScheduledSampling
 from .train import fit as fit
 from .train import fit_side_by_side as fit_side_by_side
+from .yardsticks import yardsticks as yardsticks
 
 __version__: str

@@ -59,7 +59,8 @@ def _document(text: str, path: Path) -> dict[str, Any]:
 def flatten(tree: PyTree) -> dict[str, np.ndarray]:
     """The arrays of a tree by their place in it."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
-    return {jax.tree_util.keystr(place): np.asarray(leaf) for place, leaf in leaves}
+    # In C order: safetensors writes the memory of a transposed array as it lies.
+    return {jax.tree_util.keystr(place): np.asarray(leaf, order="C") for place, leaf in leaves}
 
 
 def cast(tree: PyTree, dtype: Any) -> PyTree:

@@ -164,17 +164,27 @@ _CONFIG_TYPES: dict[str, tuple[type, ...]] = {
 
 
 @dataclasses.dataclass(frozen=True)
+class Reliability:
+    """Whether the forecasts of a model can be trusted, and the reason."""
+
+    reliable: bool
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Training:
     """What a model knows of its training: what was asked, how many steps were taken, what was seen on the way.
 
     - `kept`: the step at which each member was best on the validation data, and from which it was kept; None without
-      such data: then it is the last step.
+      such data: then it is the last step;
+    - `reliability`: of a model that was adapted to new environments.
     """
 
     config: Config
     steps: int
     looks: tuple[Look, ...] = ()
     kept: tuple[int, ...] | None = None
+    reliability: Reliability | None = None
 
     @property
     def seconds(self) -> float:
@@ -194,7 +204,8 @@ class Training:
         """Plain JSON."""
         kept = None if self.kept is None else list(self.kept)
         looks = looks_to_json(self.looks)
-        return {"config": self.config.to_json(), "steps": self.steps, "looks": looks, "kept": kept}
+        document = {"config": self.config.to_json(), "steps": self.steps, "looks": looks, "kept": kept}
+        return document | {"reliability": self.reliability and dataclasses.asdict(self.reliability)}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any], what: str) -> "Training":
@@ -204,7 +215,14 @@ class Training:
             steps=entry(document, "steps", int, what),
             looks=looks_from_json(entry(document, "looks", list, what), what),
             kept=None if document.get("kept") is None else tuple(int(k) for k in numbers(document, "kept", what)),
+            reliability=_reliability(document.get("reliability"), what),
         )
+
+
+def _reliability(document: Any, what: str) -> Reliability | None:
+    if document is None:
+        return None
+    return Reliability(entry(document, "reliable", bool, what), entry(document, "reason", str, what))
 
 
 def looks_to_json(looks: Sequence[Look]) -> list[dict[str, Any]]:

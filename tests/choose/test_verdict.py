@@ -114,3 +114,34 @@ def test_a_difference_that_seeds_explain():
     text = verdict({"a": evaluation(np.ones(20)), "b": evaluation(np.ones(20), [0.9, 1.5])})
     assert text.startswith("`a` has the smallest error, but `b` may be as good")
     assert "More seeds would tell" in text
+
+
+def test_a_yardstick_that_nothing_beats_is_named():
+    """Nobody should use a model where a mean curve does as well."""
+    good, bad = np.linspace(1, 2, 20), np.linspace(2, 4, 20)
+    text = verdict({"leads": evaluation(bad), "other": evaluation(2 * bad)}, {"mean curve": evaluation(good, [1.0])})
+    assert "no method is of use here: the error of `leads` is 2 times as large" in text
+    assert "the simple forecast `mean curve`" in text
+    tie = verdict({"leads": evaluation(good)}, {"mean": evaluation(good[::-1] + 0.01, [1.0])})
+    assert "The simple forecast `mean` may be as good" in tie
+
+
+def test_yardsticks_that_are_beaten_are_not_mentioned():
+    good, bad = np.linspace(1, 2, 20), np.linspace(2, 4, 20)
+    alone = verdict({"leads": evaluation(good), "other": evaluation(bad)})
+    assert verdict({"leads": evaluation(good), "other": evaluation(bad)}, {"mean": evaluation(2 * bad, [1.0])}) == alone
+
+
+def test_methods_are_compared_by_normalised_errors():
+    """A channel in small units counts as much as one in large units."""
+    both = lambda small, large: Evaluation(
+        np.tile(np.array([small, large]), (2, 1, 9, 1, 1)),
+        np.ones((1, 9, 1, 2)),
+        ("e",),
+        "clean",
+        ("x", "y"),
+        np.array([1e-4, 1e4]),
+        np.ones(2),
+    )
+    text = verdict({"small": both(1e-5, 2e3), "large": both(1e-4, 1e3)})
+    assert text.startswith("Use `small`")

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from tests.cli.conftest import QUICK
 import leadax as lx
 from leadax.arrays import read_arrays
 from leadax.cli import demo, run
+from leadax.cli.comparison import Comparison
 from leadax.cli.console import training_bar
 from leadax.cli.options import Training
 from leadax.records import Look
@@ -106,12 +108,30 @@ def test_shared_only_learns_nothing(place, printed, refused):
     assert "holds another run" in refused("adapt", "run", "novel.csv", "--out", "alone", "--scheme", "shared-only")
 
 
+def test_compare_without_test_data_cross_validates(place, printed):
+    """Two trajectories of each environment: two folds."""
+    rows = printed("compare", "train.csv", "--out", "folds", "--methods", "leads", *QUICK)
+    assert sorted(path.name for path in Path("folds").glob("fold-*")) == ["fold-1", "fold-2"]
+    leads = next(row for row in rows if row["method"] == "leads")
+    errors = [json.loads(Path(f"folds/fold-{k}/leads/result.json").read_text())["test"]["mse"] for k in (1, 2)]
+    assert leads["mse"] == pytest.approx(np.mean(errors), rel=1e-6)
+
+
+def test_parts_of_the_data_to_test_and_validate_on(place, printed):
+    document = printed("train", "train.csv", "--out", "parts", "--test", "0.5", "--validate", "0.25", *QUICK)
+    assert document["test"]["trajectories"] == 2
+    assert document["validation"]["kept"] == list(model("parts").training.kept)
+    assert {"persistence", "mean_curve", "linear"} <= document["test"]["baselines"].keys()
+    assert printed("evaluate", "parts", "test.csv")["baselines"].keys() == document["test"]["baselines"].keys()
+
+
 def test_compare_and_report(place, printed, capsys):
     methods = ["--methods", "leads,mine:Mine,leads", "--set", "scale=0.5", "--kappa", "0.2"]
     rows = printed("compare", "train.csv", "--test", "test.csv", "--out", "all", *methods, *QUICK)
-    assert [row.keys() >= ROW for row in rows] == [True, True]
-    assert {row["method"] for row in rows} == {"leads", "mine:Mine"}
-    assert rows[0]["mse"] <= rows[1]["mse"]
+    assert all(row.keys() >= ROW for row in rows)
+    assert {row["method"] for row in rows if not row["baseline"]} == {"leads", "mine:Mine"}
+    assert {row["method"] for row in rows if row["baseline"]} >= {"persistence", "mean", "mean curve", "linear"}
+    assert [row["nmse"] for row in rows] == sorted(row["nmse"] for row in rows)
     settings = lambda name: json.loads(Path(f"all/{name}/config.json").read_text())["method"]
     assert settings("leads")["kappa"] == 0.2
     assert settings("mine-Mine") == {"type": "mine:Mine", "solver": "euler", "scale": 0.5}
@@ -135,11 +155,10 @@ def test_demo_asks_for_the_preset(place, monkeypatch, capsys):
     fake = lambda name, answer: monkeypatch.setattr(
         sys.modules["leadax.cli.demo"], name, lambda *given, **more: calls.setdefault(name, (given, more)) and answer
     )
-    row = dict.fromkeys(ROW | {"mse_train"}, 1.0) | {"method": "leads", "parameters": 7}
+    row = dict.fromkeys(ROW | {"mse_train"}, 1.0) | {"method": "leads", "parameters": 7, "baseline": False}
     fake("simulate", None)
-    fake("read_data", "data")
-    fake("open_model", "model")
-    fake("compare_methods", [row])
+    fake("Reading", types.SimpleNamespace(load=lambda path: "data"))
+    fake("compare_methods", Comparison([row], {"leads": "model"}, {}, {}))
     fake("write_comparison", None)
     demo(out=Path("demo"), steps=5, seed=3)
     assert calls["simulate"][0][0] == "lotka-volterra"
@@ -157,6 +176,12 @@ def test_demo_asks_for_the_preset(place, monkeypatch, capsys):
         (["evaluate", "nowhere", "test.csv"], "nowhere does not exist: expected a run folder"),
         (["evaluate", "train.csv", "test.csv"], "train.csv"),
         (["evaluate", "run", "novel.csv"], "mars"),
+        (
+            ["train", "train.csv", "--out", "x", "--test", "1.5"],
+            "`--test` must be a file or a fraction between 0 and 1",
+        ),
+        (["train", "train.csv", "--out", "x", "--validate", "0"], "`--validate` must be a file or a fraction"),
+        (["train", "train.csv", "--out", "x", "--validate", "nowhere.csv"], "nowhere.csv does not exist"),
         (["evaluate", "run", "narrow.csv"], "channels and grid must agree"),
         (["evaluate", "run", "mine.py"], ".csv"),
         (["predict", "run", "test.csv", "--out", "train.csv"], "--overwrite"),

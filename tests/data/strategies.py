@@ -42,7 +42,7 @@ def examples(count: int):
 
 
 @st.composite
-def parts(draw, axes: int = 2, min_trajectories: int = 1, min_times: int = 2) -> dict:
+def parts(draw, axes: int = 2, min_trajectories: int = 1, min_times: int = 2, named: bool = False) -> dict:
     """Arguments of `from_arrays`: regular or ragged, with or without holes, on a plane, a line or no grid at all.
 
     Not the trajectories themselves: beartype draws random numbers, which Hypothesis forbids here.
@@ -59,6 +59,8 @@ def parts(draw, axes: int = 2, min_trajectories: int = 1, min_times: int = 2) ->
         times = [[draw(one) for _ in range(count)] for count in counts]
     states = [[draw(_states((len(t), *shape))) for t in row] for row in times]
     per_environment = st.lists(st.floats(), min_size=len(environments), max_size=len(environments))
+    several = lambda count: st.lists(names, min_size=count, max_size=count, unique=True)
+    trajectory_names = st.tuples(*map(several, counts)) if named else st.none()
     return {
         "times": times,
         "states": states,
@@ -66,6 +68,7 @@ def parts(draw, axes: int = 2, min_trajectories: int = 1, min_times: int = 2) ->
         "channels": draw(st.lists(names, min_size=shape[-1], max_size=shape[-1], unique=True)),
         "parameters": draw(st.dictionaries(names, per_environment, max_size=3)),
         "attributes": draw(st.dictionaries(names, text, max_size=3)),
+        "trajectory_names": draw(st.none() | trajectory_names),
     }
 
 
@@ -88,6 +91,7 @@ def assert_same(found: Trajectories, expected: Trajectories) -> None:
     """The same to the bit, field by field, and so by fingerprint."""
     assert found.environments == expected.environments
     assert found.channels == expected.channels
+    assert found.trajectory_names == expected.trajectory_names
     assert dict(found.attributes) == dict(expected.attributes)
     assert list(found.parameters) == list(expected.parameters)
     for name, values in expected.parameters.items():

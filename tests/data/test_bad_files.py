@@ -203,11 +203,15 @@ HEAD = "environment,trajectory,time,x\n"
     [
         (HEAD + "a,0,0,1\na,0,1,one\n", ["line 3", "column `x`", "`one`"]),
         ("# note\n\n" + HEAD + "a,0,0,1\n# note\na,0,1e,2\n", ["line 6", "column `time`", "`1e`"]),
-        (HEAD + "a,0,2020-01-01,1\n", ["line 2", "column `time`", "`2020-01-01`"]),
+        (
+            HEAD + "a,0,noon,1\n",
+            ["line 2, column `time`: expected a number or a date such as 2021-03-04, found `noon`"],
+        ),
         (HEAD + "a,0,0,1\na,0,1\n", ["line 3 has 3 cells, expected 4"]),
         (HEAD + "a,0,0,1\na,0,1,2,3\n", ["line 3 has 5 cells, expected 4"]),
-        ("environment,time,x\na,0,1\n", ["no column `trajectory`", "it has `environment`, `time`, `x`"]),
-        ("environment;trajectory;time;x\na;0;0;1\n", ["no column", "`environment;trajectory;time;x`"]),
+        ("trajectory,time,x\na,0,1\n", ["no column `environment`", "it has `trajectory`, `time`, `x`"]),
+        ("environment;time;x\na;0;1\n", ["separated by semicolons, expected commas", "`environment;time;x`"]),
+        ("environment\ttime\tx\na\t0\t1\n", ["separated by tabs, expected commas"]),
         ("environment,trajectory,time\na,0,0\n", ["no column with states"]),
         ("environment,trajectory,time,x,x\na,0,0,1,2\n", ["two columns are called `x`"]),
         (",environment,trajectory,time,x\n0,a,0,0,1\n", ["a column has no name", "index=False"]),
@@ -238,11 +242,12 @@ def test_bad_csv(text, words, tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"x": ["a", "b"]}, ["column `x` must hold numbers", "string"]),
+        ({"x": ["a", "b"]}, ["column `x` must hold numbers", "string; choose the channels with `--channels`"]),
         ({"environment": ["a", None]}, ["a row has no environment"]),
         ({"trajectory": pa.array([None, 1])}, ["a row has no trajectory"]),
         ({"time": [0.0, 0.0]}, ["two rows"]),
-        ({"time": ["0", "1"]}, ["column `time` must hold numbers"]),
+        ({"time": ["0", "1"]}, ["column `time` must hold numbers or dates, but row 1 has `0`"]),
+        ({"time": ["2020-01-01", "2020-02-30"]}, ["numbers or dates, but row 2 has `2020-02-30`"]),
         ({"environment": pa.array([], pa.string()), "trajectory": [], "time": [], "x": []}, ["no rows"]),
     ],
 )
@@ -279,6 +284,8 @@ def test_fields_do_not_fit_into_tables(ending, tmp_path):
         {"parameters": {"": [1, 2]}},
         {"attributes": {"note": "a\0b"}},
         {"attributes": {"a\tb": ""}},
+        {"trajectory_names": [["a", "b"], ["a", "b\n"]]},
+        {"trajectory_names": [["a", ""], ["a", "b"]]},
     ],
 )
 @pytest.mark.parametrize("ending", ENDINGS)

@@ -20,7 +20,8 @@ def data() -> Trajectories:
         states,
         environments=["a", "é"],
         parameters={"rate": [1, 2], "a/b": [3, 4]},
-        attributes={"system": "none", "coordinates": "odd"},
+        attributes={"system": "none", "coordinates": "odd", "time": "days since 1970-01-01"},
+        trajectory_names=[["one", "two"], ["é, 3"]],
     )
 
 

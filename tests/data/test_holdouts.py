@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from leadax.data import Trajectories, hold_out
+from leadax.data import Trajectories, folds, hold_out
 from leadax.errors import InputError
 
 
@@ -55,3 +55,21 @@ def test_what_is_no_fraction_is_refused(how):
 def test_two_points_cannot_be_divided():
     with pytest.raises(InputError, match="two points"):
         hold_out(numbered(1, 1, 2), 0.5)
+
+
+def test_every_trajectory_is_held_out_once():
+    data = numbered(2, 5, 4)
+    parts = folds(data, 3)
+    assert [held.counts.tolist() for _, held in parts] == [[2, 2], [2, 2], [1, 1]]
+    first = lambda part: set(part.states[:, :, 0].ravel().tolist())
+    assert set().union(*(first(held) for _, held in parts)) == first(data)
+    assert all(not first(kept) & first(held) for kept, held in parts)
+
+
+def test_no_more_folds_than_trajectories():
+    assert len(folds(numbered(2, 2, 4), 3)) == 2
+    ((past, future),) = folds(numbered(2, 1, 10), 3)
+    assert past.times.shape[2] == 8
+    assert np.isnan(future.states[:, :, 1:8]).all()
+    with pytest.raises(InputError, match="at least two folds, got 1"):
+        folds(numbered(2, 2, 4), 1)

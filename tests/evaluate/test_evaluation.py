@@ -10,7 +10,7 @@ import pytest
 from tests.engine import LEADS, at, compiled, forecast, observations, plain_field, ragged, random_levels
 
 from leadax import InputError, Model, Trajectories, Units, evaluate
-from leadax.evaluate import Evaluation
+from leadax.evaluate import Evaluation, pooled
 from leadax.records import Config, Training
 
 MEMBERS, PLACES = 2, [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]
@@ -212,3 +212,16 @@ def with_states(shape) -> Trajectories:
 def test_refuses_what_the_model_does_not_know(data, match, model):
     with pytest.raises(InputError, match=match):
         evaluate(model, data)
+
+
+def test_pooled_errors_are_those_of_all_trajectories_together():
+    rng = np.random.default_rng(0)
+    sums, counts = rng.uniform(size=(2, 1, 5, 4, 2)), np.ones((1, 5, 4, 2))
+    of = lambda part, times: Evaluation(
+        sums[:, :, part, :times], counts[:, part, :times], ("e",), "clean", ("x", "y"), np.ones(2), np.ones(2)
+    )
+    together = pooled([of(slice(0, 2), 4), of(slice(2, 5), 3)])
+    kept = np.concatenate([sums[:, :, :2].reshape(2, -1), sums[:, :, 2:, :3].reshape(2, -1)], axis=1)
+    np.testing.assert_allclose(together.mse_per_seed, kept.mean(axis=1))
+    np.testing.assert_allclose(together.nmse_per_seed.mean(), together.nmse)
+    assert together.mse_per_trajectory.shape == (2, 5)

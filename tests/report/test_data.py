@@ -33,7 +33,7 @@ def ragged() -> lx.Trajectories:
     ("data", "figures"),
     [
         (regular(channels=1, environments=3), 1),
-        (regular(channels=9), 1),
+        (regular(channels=9), 2),
         (regular(16), 2),
         (regular(8, 6, channels=1), 1),
         (regular(2, 3, 4), 0),
@@ -47,7 +47,7 @@ def test_every_kind_of_data_can_be_drawn(data, figures, monkeypatch):
     assert text.count("<svg") == figures
     assert "title &amp; more" in text
     assert ("The first 8 of 9 channels." in text) == (len(data.channels) == 9)
-    assert ("The first 2 of 3 environments." in text) == (len(data.environments) == 3)
+    assert ("the first 2 of 3 environments" in text) == (len(data.environments) == 3)
     assert ("No pictures: fields on a grid of 3 dimensions" in text) == (figures == 0)
     for svg in text.split("<figure>")[1:]:
         ElementTree.fromstring(svg.split("<figcaption>")[0])
@@ -59,6 +59,14 @@ def test_lines_show_the_data():
     line = figure.axes[0].lines[0]
     np.testing.assert_array_equal(line.get_xdata(), data.times[0, 0])
     np.testing.assert_array_equal(line.get_ydata(), data.states[0, 0, :, 0])
+
+
+def test_every_channel_of_the_data_has_an_axis_of_its_own():
+    data = regular(channels=6)
+    first, second = data_figures(data).values()
+    assert [axis.get_ylabel() for axis in first.axes[:5]] == ["x0", "x1", "x2", "x3", "x1"]  # the last is the plane
+    assert [axis.get_ylabel() for axis in second.axes[:2]] == ["x4", "x5"]
+    np.testing.assert_array_equal(second.axes[3].lines[1].get_ydata(), data.states[1, 1, :, 5])
 
 
 def test_snapshots_show_the_data_on_one_scale():
@@ -117,6 +125,14 @@ def test_long_tables_are_cut():
     page.table(["a"], [["x"]] * (MOST_ROWS + 1))
     assert page.html().count("<td>x</td>") == MOST_ROWS
     assert f"The first {MOST_ROWS} of {MOST_ROWS + 1} rows." in page.html()
+    assert f"<summary>{MOST_ROWS + 1} rows</summary>" in page.html()
+
+
+def test_muted_rows():
+    page = Page("title")
+    page.table(["a"], [["x"], ["y"]], muted=[1])
+    assert '<tr><td>x</td></tr><tr class="muted"><td>y</td></tr>' in page.html()
+    assert "<summary>" not in page.html()
 
 
 def test_ids_of_figures_do_not_clash():

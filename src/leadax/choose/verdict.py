@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -32,8 +33,10 @@ class Rival(NamedTuple):
         return self.chance > SIGNIFICANCE or self.in_spread
 
 
-def verdict(evaluations: Mapping[str, Evaluation]) -> str:
-    """One sentence: which method has the smallest error, and which others may be as good.
+def verdict(evaluations: Mapping[str, Evaluation], yardsticks: Mapping[str, Evaluation] = MappingProxyType({})) -> str:
+    """A sentence or two: which method has the smallest error, which others may be as good, and whether it is of use.
+
+    Errors are normalised: each channel's is divided by its variance.
 
     Two methods are compared on each test trajectory, by their mean errors over seeds. If both were equally good, each
     would win half of the trajectories (a sign test). The difference must also exceed the spread between seeds, which
@@ -41,7 +44,9 @@ def verdict(evaluations: Mapping[str, Evaluation]) -> str:
 
     **Arguments**
 
-    - `evaluations`: of each method on the same test data.
+    - `evaluations`: of each method on the same test data;
+    - `yardsticks`: of simple forecasts, see `leadax.yardsticks`. If no method is better than the best of them, the
+      sentence says so.
 
     >>> counts, one = np.ones((1, 9, 1, 1)), np.ones(1)
     >>> of = lambda error: Evaluation(np.full((2, 1, 9, 1, 1), error), counts, ("e",), "clean", ("x",), one, one)
@@ -51,23 +56,46 @@ def verdict(evaluations: Mapping[str, Evaluation]) -> str:
     """
     if not evaluations:
         raise InputError("there is nothing to compare: evaluate at least one method")
-    order = sorted(evaluations, key=lambda name: _rank(evaluations[name].mse))
+    order = sorted(evaluations, key=lambda name: _rank(evaluations[name].nmse))
     best = evaluations[order[0]]
-    if not math.isfinite(best.mse):
+    if not math.isfinite(best.nmse):
         return "No method can be recommended: the forecasts of every one blew up. Try a smaller learning rate."
+    return " ".join(part for part in (_among_methods(evaluations, order), _against(yardsticks, order[0], best)) if part)
+
+
+def _against(yardsticks: Mapping[str, Evaluation], name: str, best: Evaluation) -> str:
+    """What the best yardstick says about the best method; nothing if the method is clearly better."""
+    finite = [simple for simple in yardsticks if math.isfinite(yardsticks[simple].nmse)]
+    if not finite:
+        return ""
+    simple = min(finite, key=lambda one: yardsticks[one].nmse)
+    error = yardsticks[simple].nmse
+    if error <= best.nmse:
+        return (
+            f"But no method is of use here: {_ratio(simple, error, name, best.nmse)}, compared with the simple "
+            f"forecast `{simple}`. More data, inputs that are missing, or `leadax tune` may help."
+        )
+    rival = _rival(simple, best, yardsticks[simple])
+    if rival.close:
+        return f"The simple forecast `{simple}` may be as good: {_counted(name, best.nmse, rival, error)}."
+    return ""
+
+
+def _among_methods(evaluations: Mapping[str, Evaluation], order: list[str]) -> str:
+    best = evaluations[order[0]]
     if len(order) == 1:
         return f"Only `{order[0]}` was tried: there is nothing to compare it with."
     rivals = [_rival(name, best, evaluations[name]) for name in order[1:]]
     # Report the numbers of the closest rival that may be as good, or else of the runner-up.
     shown = min(rivals, key=lambda rival: (not rival.close, rival.total == 0))
-    counted = _counted(order[0], best.mse, shown, evaluations[shown.name].mse)
+    counted = _counted(order[0], best.nmse, shown, evaluations[shown.name].nmse)
     return _sentence(order[0], best, [rival for rival in rivals if rival.close], shown, counted)
 
 
 def _sentence(name: str, best: Evaluation, close: list[Rival], shown: Rival, counted: str) -> str:
     if close and shown.total == 0:
         tied = _listed([name, *(rival.name for rival in close)])
-        return f"{tied} have the same error ({best.mse:.2g}) on every test trajectory: use the simplest of them."
+        return f"{tied} have the same error ({best.nmse:.2g}) on every test trajectory: use the simplest of them."
     others = (
         f"`{name}` has the smallest error, but {_listed([rival.name for rival in close])} may be as good: {counted}"
     )
@@ -78,7 +106,7 @@ def _sentence(name: str, best: Evaluation, close: list[Rival], shown: Rival, cou
             f"{others}, which could happen by chance (probability {shown.chance:.2g}). "
             "More test trajectories or seeds would tell."
         )
-    if best.mse_per_seed.size == 1:
+    if best.nmse_per_seed.size == 1:
         return (
             f"`{name}` has the smallest error: {counted}. With one seed each, this may be luck with the random initial "
             "weights: train several (`--seeds 4`) before you choose."
@@ -116,7 +144,7 @@ def _rank(error: float) -> float:
 def _rival(name: str, best: Evaluation, other: Evaluation) -> Rival:
     from scipy.stats import binomtest  # takes a second to import
 
-    errors = [np.nan_to_num(e.mse_per_trajectory.mean(axis=0), nan=np.inf, posinf=np.inf) for e in (best, other)]
+    errors = [np.nan_to_num(e.nmse_per_trajectory.mean(axis=0), nan=np.inf, posinf=np.inf) for e in (best, other)]
     wins, losses = int(np.sum(errors[0] < errors[1])), int(np.sum(errors[0] > errors[1]))
     chance = float(binomtest(wins, wins + losses).pvalue) if wins > losses else 1.0
     return Rival(name, wins, wins + losses, chance, _within_spread(best, other))
@@ -124,7 +152,7 @@ def _rival(name: str, best: Evaluation, other: Evaluation) -> Rival:
 
 def _within_spread(one: Evaluation, other: Evaluation) -> bool:
     """Whether the difference is within two standard errors of the means over seeds; never with a single seed."""
-    a, b = one.mse_per_seed, other.mse_per_seed
+    a, b = one.nmse_per_seed, other.nmse_per_seed
     if min(a.size, b.size) == 1 or not np.all(np.isfinite([*a, *b])):
         return False
     error = math.sqrt(a.var(ddof=1) / a.size + b.var(ddof=1) / b.size)

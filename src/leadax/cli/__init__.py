@@ -22,11 +22,13 @@ from .reproduce import reproduce
 from .runtime import INTERRUPTED, TERMINATED, leave_when_told
 from .simulate import simulate
 from .train import train
+from .tune import tune
 
 COMMANDS = {
     "demo": demo,
     "simulate": simulate,
     "train": train,
+    "tune": tune,
     "evaluate": evaluate,
     "adapt": adapt,
     "predict": predict,

@@ -11,7 +11,8 @@ from ..errors import InputError
 from .checks import check_count, check_positive, check_run, check_seed
 from .console import File, Json, message, result, shown
 from .names import Decay, Optimiser, Scheme
-from .options import DECAYS, DataFile, RunFolderOption, RunPath, Using, open_model, read_data
+from .options import DECAYS, DataFile, RunFolderOption, RunPath, Using, open_model
+from .reading import Reading
 from .runtime import prepare
 from .train import recorded
 
@@ -25,7 +26,7 @@ def adapt(
     /,
     *,
     out: RunFolderOption,
-    scheme: Scheme = "specific",
+    scheme: Scheme = "auto",
     test: File = None,
     steps: int = 2_500,
     seed: int = 0,
@@ -36,13 +37,15 @@ def adapt(
     checkpoint_every: int = 1_000,
     at: str = "50,2500,10000",
     using: Using = None,
+    reading: tyro.conf.OmitArgPrefixes[Reading] = Reading(),
     json: Json = False,
 ) -> None:
     """Learn new environments, from as little as one trajectory of each, with the help of a trained model.
 
     Args:
-        scheme: specific: the shared part stays fixed, and a new specific part is learnt; shared-only: nothing is
-            learnt; scratch: a model of the new data alone, to compare with.
+        scheme: What learns, while the shared part stays fixed. mixture: a few numbers that mix the known environments;
+            specific: a new specific part; auto: both are tried with a part of the data held out; shared-only: nothing;
+            scratch: a model of the new data alone, to compare with.
         test: A data file with the same new environments. Errors on it are measured during training; it is never learnt
             from.
         steps: Gradient steps.
@@ -60,7 +63,7 @@ def adapt(
     check_positive("--learning-rate", learning_rate)
     check_run(out)
     chosen = _steps(at)
-    novel, testing = read_data(data), read_data(test) if test else None
+    novel, testing = reading.load(data), reading.load(test) if test else None
     prepare(1)
     import jax.random as jr
 
@@ -73,9 +76,22 @@ def adapt(
     more = {"steps": steps, "learning_rate": learning_rate, "optimiser": optimiser, "recipe": recipe}
     learn = partial(adapt_model, model, novel, key=jr.key(seed), scheme=scheme, test=testing, **more)
     new, document = recorded(learn, out, title=scheme)
-    document |= {"scheme": scheme, "at": _errors_at(chosen, new, document)}
+    document |= {"scheme": _scheme(scheme, new), "at": _errors_at(chosen, new, document)}
     result(document, _text(document, out, ", ".join(novel.environments)), as_json=json)
-    message(f"forecast with: leadax predict {out} DATA --out FILE")
+    if document["reliable"]:
+        message(f"forecast with: leadax predict {out} DATA --out FILE")
+    else:
+        message(f"warning: do not trust its forecasts: {document['reason']}")
+
+
+def _scheme(asked: str, new: "Model") -> str:
+    """The scheme that was carried out, where the choice was left to `auto`."""
+    from ..methods.mixture import Mixture
+
+    if asked != "auto":
+        return asked
+    learnt = new.training is not None and new.training.steps > 0
+    return "mixture" if isinstance(new.method, Mixture) else "specific" if learnt else "shared-only"
 
 
 def _steps(text: str) -> list[int]:
@@ -106,4 +122,5 @@ def _text(document: dict[str, Any], out: Path, environments: str) -> str:
     lines += [error(value, f"test data after {step} steps") for step, value in document["at"].items()]
     if "test" in document:
         lines += [error(document["test"]["last"], "test data at the end")]
+    lines += [f"{'reliable' if document['reliable'] else 'not reliable'}: {document['reason']}"]
     return "\n".join(lines)

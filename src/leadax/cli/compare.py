@@ -1,22 +1,21 @@
 """`leadax compare`."""
 
-import math
-import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import tyro
 
 from ..errors import InputError
 from .checks import check_run
+from .comparison import Trial, compare_methods, folder_of, table
 from .console import Json, message, optional, result
 from .names import METHODS, check_name
-from .options import OWN, DataFile, Training, open_model, read_data
-from .settings import Plan, check_used
-from .train import train_run
+from .options import OWN, DataFile, Training
+from .parts import Test, check_division, parts_of
+from .reading import Reading
+from .settings import Plan
 
-if TYPE_CHECKING:
-    from ..data import Trajectories
+FOLDS = 3
 
 MethodNames = Annotated[
     str | None,
@@ -28,87 +27,54 @@ def compare(
     data: DataFile,
     /,
     *,
-    test: Path,
     out: Path,
+    test: Test = None,
     methods: MethodNames = None,
     training: tyro.conf.OmitArgPrefixes[Training] = Training(),
+    reading: tyro.conf.OmitArgPrefixes[Reading] = Reading(),
     json: Json = False,
 ) -> None:
     """Train several methods on the same data and compare their errors. Finished runs are not trained again.
 
-    Settings that a method does not have are left out for that method.
+    Without --test the methods are cross-validated: each is trained up to three times, on other parts of DATA, and
+    tested on the rest. Settings that a method does not have are left out for that method. Simple forecasts that need
+    no training are in the table too.
 
     Args:
-        test: A data file with the same environments, to measure errors on.
         out: The folder to write to: a run for each method, and a page with tables and pictures.
     """
     names = _names(methods, training)
     training.check()
-    for name in names:
-        check_run(out / folder_of(name))
-    testing = read_data(test)
-    rows = compare_methods(names, read_data(data), testing, out, training)
+    check_division("--test", test)
+    trials = _trials(reading, data, test, training, out)
+    for trial in trials:
+        for name in names:
+            check_run(trial.folder / folder_of(name))
+    compared = compare_methods(names, trials, training)
     from ..choose import verdict
-    from ..evaluate import evaluate
     from .report import write_comparison
 
-    page, using = out / "report.html", training.using(*names)
-    models = {row["method"]: open_model(out / folder_of(row["method"]), using) for row in rows}
-    evaluations = {name: evaluate(model, testing) for name, model in models.items()}
-    write_comparison(models, testing, "Comparison", page, evaluations)
-    result(rows, table(rows), as_json=json)
-    message(f"\n{verdict(evaluations)}")
+    page, shown = out / "report.html", trials[0].parts.test
+    assert shown is not None
+    write_comparison(compared.models, shown, "Comparison", page, compared.evaluations, compared.yardsticks)
+    result(compared.rows, table(compared.rows), as_json=json)
+    message(f"\n{verdict(compared.evaluations, compared.yardsticks)}")
     message(f"pictures: {page}")
 
 
-def compare_methods(
-    names: list[str], training: "Trajectories", testing: "Trajectories", out: Path, options: Training
-) -> list[dict[str, Any]]:
-    """A row for each method, the smallest error first."""
-    if len(names) > 1:
-        check_used(names, options.settings())
-    rows = []
-    for name in names:
-        done = train_run(name, training, testing, out / folder_of(name), options, skip=len(names) > 1)
-        rows.append(
-            {
-                "method": name,
-                "mse": done["test"]["last"],
-                "mse_minimum": done["test"]["minimum"],
-                "nmse": done["test"]["nmse"],
-                "mse_std_over_seeds": done["test"]["mse_std_over_seeds"],
-                "mse_std_over_trajectories": done["test"]["mse_std_over_trajectories"],
-                "mse_train": done["mse"],
-                **{key: done[key] for key in ("steps", "seconds", "seeds", "parameters")},
-            }
-        )
-    return sorted(rows, key=lambda row: math.inf if row["mse"] is None else row["mse"])
+def _trials(reading: Reading, file: Path, test: str | None, training: Training, out: Path) -> list[Trial]:
+    """One trial with the test data that were asked for, or one for each fold."""
+    data = reading.load(file)
+    if test is not None:
+        return [Trial(out, parts_of(data, test, training.validate, reading.load))]
+    from ..data import folds
 
-
-def folder_of(method: str) -> str:
-    """The name of a method's run folder, which any file system allows.
-
-    >>> folder_of("leads"), folder_of("package.module:Mine")
-    ('leads', 'package.module-Mine')
-    """
-    return re.sub(r"[^\w.-]+", "-", method)
-
-
-def table(rows: list[dict[str, Any]]) -> str:
-    """The rows for people."""
-    number = lambda value: "–" if value is None else f"{value:.2e}"
-    width = max(14, *(len(row["method"]) for row in rows))
-    lines = [
-        f"{'method':{width}} {'test error':>10} {'± seeds':>9} {'± traj.':>9} {'train':>9} {'parameters':>11} "
-        f"{'seconds':>8}"
+    divided = folds(data, FOLDS)
+    message(f"no --test: {len(divided)} fold{'s' if len(divided) > 1 else ''} of the data, each tested on once")
+    return [
+        Trial(out / f"fold-{k + 1}", parts_of(kept, None, training.validate, reading.load)._replace(test=held))
+        for k, (kept, held) in enumerate(divided)
     ]
-    for row in rows:
-        lines.append(
-            f"{row['method']:{width}} {number(row['mse']):>10} {number(row['mse_std_over_seeds']):>9} "
-            f"{number(row['mse_std_over_trajectories']):>9} {number(row['mse_train']):>9} {row['parameters']:11d} "
-            f"{row['seconds']:8.0f}"
-        )
-    return "\n".join(lines)
 
 
 def _names(text: str | None, training: Training) -> list[str]:

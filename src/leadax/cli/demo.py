@@ -4,9 +4,11 @@ import time
 from pathlib import Path
 
 from .checks import check_count, check_seed
-from .compare import compare_methods, folder_of, table
+from .comparison import Trial, compare_methods, table
 from .console import message, result
-from .options import Training, open_model, read_data
+from .options import Training
+from .parts import Parts
+from .reading import Reading
 from .report import write_comparison
 from .simulate import simulate
 
@@ -28,12 +30,12 @@ def demo(*, out: Path = Path("demo"), steps: int = 2_500, seed: int = 0) -> None
     train, test, page = out / "train.nc", out / "test.nc", out / "report.html"
     simulate("lotka-volterra", train, split="train", seed=seed, overwrite=True)
     simulate("lotka-volterra", test, split="test", seed=seed, overwrite=True)
-    training, testing = read_data(train), read_data(test)
+    training, testing = Reading().load(train), Reading().load(test)
     options = Training(steps=steps, seed=seed, preset="lotka-volterra")
-    rows = compare_methods(METHODS, training, testing, out, options)
-    models = {row["method"]: open_model(out / folder_of(row["method"])) for row in rows}
-    write_comparison(models, testing, "Lotka–Volterra in ten environments", page)
-    result({}, f"\n{table(rows)}\n\npictures: {page}", as_json=False)
+    compared = compare_methods(METHODS, [Trial(out, Parts(training, None, testing))], options)
+    title = "Lotka–Volterra in ten environments"
+    write_comparison(compared.models, testing, title, page, compared.evaluations, compared.yardsticks)
+    result({}, f"\n{table(compared.rows)}\n\npictures: {page}", as_json=False)
     message(f"\ntook {time.perf_counter() - begin:.0f} s. Next, with data of your own (see README.md):")
     message("  leadax report DATA.csv")
     message("  leadax train DATA.csv --out RUN")

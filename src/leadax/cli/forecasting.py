@@ -30,6 +30,7 @@ def forecasts(model: Model, data: Trajectories, times: Sequence[float] | None, s
         channels=data.channels,
         parameters=data.parameters,
         attributes={**data.attributes, "forecast_of": data.fingerprint},
+        trajectory_names=data.trajectory_names,
     )
 
 
@@ -41,8 +42,10 @@ def _asked(data: Trajectories, e: int, times: np.ndarray | None) -> Iterator[tup
         own = data.times[e, i, first : data.lengths[e, i]]
         asked = own if times is None else np.unique([own[0], *times[times > own[0]]])
         if len(asked) < 2 or not whole[first]:
+            which = i if data.trajectory_names is None else f"`{data.trajectory_names[e][i]}`"
             raise InputError(
-                f"trajectory {i} of environment `{data.environments[e]}` has no whole state before the times asked for"
+                f"trajectory {which} of environment `{data.environments[e]}` has no whole state before the times asked "
+                "for"
             )
         yield data.states[e, i, first], asked
 

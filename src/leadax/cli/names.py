@@ -15,7 +15,7 @@ SYSTEMS = ("lotka-volterra", "lotka-volterra-coda", "gray-scott", "navier-stokes
 
 Preset = Literal["lotka-volterra", "gray-scott", "navier-stokes", "linear"]
 Protocol = Literal["paper", "clean"]
-Scheme = Literal["specific", "shared-only", "scratch"]
+Scheme = Literal["auto", "mixture", "specific", "shared-only", "scratch"]
 Optimiser = Literal["adam", "muon"]
 Decay = Literal["cosine", "constant", "one-cycle"]
 Match = Literal["trajectories", "finite-differences", "spline"]

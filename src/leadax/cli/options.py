@@ -11,6 +11,7 @@ from .checks import check_count, check_file, check_positive, check_seed
 from .console import Count, Number, optional
 from .names import METHODS, NETS, PENALTIES, SOLVERS, Decay, Match, Optimiser, Preset, Protocol, check_name, listed
 from .own import all_imported, find_net
+from .parts import check_division
 from .settings import OBJECTS, Plan, pairs, with_lipschitz_weight
 
 if TYPE_CHECKING:
@@ -102,6 +103,10 @@ class Training:
     """What is compared with the data: forecast trajectories, or derivatives estimated from the data."""
     on_divergence: Literal["stop", "retry"] = "retry"
     """What to do if training diverges: go back to the last good step with half the learning rate, or stop."""
+    validate: Annotated[str, tyro.conf.arg(metavar="auto|none|FRACTION|FILE")] = "auto"
+    """What the model that is kept must be best on, instead of keeping the last one: a file, or a fraction of the data
+    (whole trajectories where every environment has two or more, else the ends of all); auto: a fifth, if there are
+    enough data."""
     look_every: int = 50
     """Steps between looks at the test data."""
     checkpoint_every: int = 1_000
@@ -112,6 +117,7 @@ class Training:
         for name in ("steps", "seeds", "substeps", "rank", "dimension", "batch_size", "look_every", "checkpoint_every"):
             check_count(option_of(name), getattr(self, name))
         check_seed(self.seed)
+        check_division("--validate", self.validate)
         check_positive("--learning-rate", self.learning_rate)
         for kind, known in (("net", NETS), ("solver", SOLVERS), ("penalty", PENALTIES)):
             if getattr(self, kind) is not None:
@@ -169,14 +175,6 @@ class Training:
 def option_of(name: str) -> str:
     """The option of a setting: `--look-every` of `look_every`."""
     return "--" + name.replace("_", "-")
-
-
-def read_data(path: Path) -> "Trajectories":
-    """The trajectories in a file."""
-    from ..data import load
-
-    check_file(path)
-    return load(path)
 
 
 def open_model(path: Path, using: str | list[Any] | None = None) -> "Model":

@@ -1,5 +1,7 @@
 """`leadax report`."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +10,8 @@ import tyro
 from ..errors import InputError
 from .checks import check_file
 from .console import File, Json, Overwrite, result
-from .options import Using, open_model, read_data
+from .options import Using, open_model
+from .reading import Reading
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 
 PICTURES = (".png", ".svg", ".pdf")
 PAGE = ".md"
+# The other yardsticks solve an equation, which takes 0.2 s per trajectory: with many, a page would take minutes.
+MANY, QUICK = 50, ("persistence", "mean", "mean curve")
 PathToShow = Annotated[
     Path,
     tyro.conf.Positional,
@@ -35,6 +40,7 @@ def report(
     data: File = None,
     using: Using = None,
     overwrite: Overwrite = False,
+    reading: tyro.conf.OmitArgPrefixes[Reading] = Reading(),
     json: Json = False,
 ) -> None:
     """Draw a data file, or what one or several runs have learnt: a page with tables and pictures.
@@ -56,12 +62,13 @@ def report(
     if target.suffix == PAGE:
         _write_results(path, target)
     elif path.suffix != ".safetensors" and (path.is_file() or path.suffix == ".zarr"):
-        _draw_data(path, target)
+        _draw_data(path, target, reading)
     elif data is None:
         _draw_learning(path, target, using)
     else:
-        test = read_data(data)
-        write_comparison(_models(path, using), test, path.name, target)
+        test = reading.load(data)
+        models = _models(path, using)
+        write_comparison(models, test, path.name, target, baselines=_baselines(path, models, test))
     result({"out": str(target)}, f"{target}", as_json=json)
 
 
@@ -84,10 +91,12 @@ def write_comparison(
     title: str,
     out: Path,
     evaluations: "dict[str, Evaluation] | None" = None,
+    baselines: "Mapping[str, Evaluation] | None" = None,
 ) -> None:
     """Draw several models on the same test data: the page, or its first picture.
 
-    - `evaluations`: of the models on the test data, where they are known already.
+    - `evaluations`: of the models on the test data, where they are known already;
+    - `baselines`: of simple forecasts (`leadax.yardsticks`), by name: rows of their own in the table of errors.
     """
     from ..evaluate import evaluate
     from ..report import model_figures, model_page
@@ -95,14 +104,14 @@ def write_comparison(
     if evaluations is None:
         evaluations = {name: evaluate(model, test) for name, model in models.items()}
     if out.suffix == ".html":
-        _write(model_page(models, evaluations, test, title), out)
+        _write(model_page(models, evaluations, test, title, baselines), out)
     else:
-        _write(next(iter(model_figures(models, test, evaluations).values())), out)
+        _write(next(iter(model_figures(models, test, evaluations, baselines).values())), out)
 
 
 def _draw_learning(path: Path, out: Path, using: str | None) -> None:
     from ..report import Page
-    from ..report.curves import learning_curves
+    from ..report.learning import learning_caption, learning_curves
     from ..report.tables import learning_table
 
     models = _models(path, using)
@@ -115,12 +124,12 @@ def _draw_learning(path: Path, out: Path, using: str | None) -> None:
     page.text("How training went. Give --data to see forecasts, errors in each environment, and f and g_e.")
     page.table(*learning_table(models))
     if curves is not None:
-        page.figure(curves, "Training loss, and test error if there were test data; bands show the range over seeds")
+        page.figure(curves, learning_caption(models))
     return _write(page, out)
 
 
-def _draw_data(path: Path, out: Path) -> None:
-    data = read_data(path)  # before the slow imports: most mistakes show here
+def _draw_data(path: Path, out: Path, reading: Reading) -> None:
+    data = reading.load(path)  # before the slow imports: most mistakes show here
 
     from ..report import data_figures, data_page
 
@@ -138,6 +147,22 @@ def _models(path: Path, using: str | None) -> "dict[str, Model]":
         results = " (for a folder of results: `--out FILE.md`)" if any(path.glob("*.csv")) else ""
         raise InputError(f"{path} holds no finished run: expected one, or a folder of them{results}")
     return {run.name: open_model(run, using) for run in found}
+
+
+def _baselines(path: Path, models: "dict[str, Model]", test: "Trajectories") -> "dict[str, Evaluation]":
+    """The errors of simple forecasts that learnt from the same data; none if the runs learnt from different data."""
+    from ..train.run_folder import YARDSTICKS
+    from ..yardsticks import Yardsticks
+
+    learnt_from = {model.training.config.train for model in models.values() if model.training}
+    found = [*path.glob(YARDSTICKS), *sorted(path.glob(f"*/{YARDSTICKS}"))]
+    if not found or len(learnt_from) != 1:
+        return {}
+    simple = Yardsticks.load(found[0])
+    if int(test.counts.sum()) > MANY:
+        quick = {name: numbers for name, numbers in simple.learnt_numbers.items() if name in QUICK}
+        simple = replace(simple, learnt_numbers=quick)
+    return simple.errors(test, protocol=next(iter(models.values())).protocol)
 
 
 def _write(drawn: "Page | Figure", out: Path) -> None:

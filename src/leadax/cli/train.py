@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import tyro
 
 from .checks import check_run
-from .console import File, Json, message, result, shown, training_bar
+from .console import Json, message, result, shown, training_bar
 from .names import METHODS, check_name
-from .options import DataFile, MethodName, RunFolderOption, Training, read_data
+from .options import DataFile, MethodName, RunFolderOption, Training
+from .parts import Parts, Test, check_division, parts_of
+from .reading import Reading
 from .runtime import prepare, stoppable
 
 if TYPE_CHECKING:
-    from ..data import Trajectories
     from ..model import Model
 
 
@@ -24,33 +25,44 @@ def train(
     *,
     out: RunFolderOption,
     method: MethodName = "leads",
-    test: File = None,
+    test: Test = None,
     training: tyro.conf.OmitArgPrefixes[Training] = Training(),
+    reading: tyro.conf.OmitArgPrefixes[Reading] = Reading(),
     json: Json = False,
 ) -> None:
-    """Learn a model of all environments. An unfinished RUN is resumed; if it is finished, nothing is done.
-
-    Args:
-        test: A data file with the same environments. Errors on it are measured during training; it is never learnt
-            from.
-    """
+    """Learn a model of all environments. An unfinished RUN is resumed; if it is finished, nothing is done."""
     check_name("method", method, METHODS)
     training.check()
     check_run(out)
-    testing = read_data(test) if test else None
-    document = train_run(method, read_data(data), testing, out, training)
+    check_division("--test", test)
+    parts = parts_of(reading.load(data), test, training.validate, reading.load)
+    document = train_run(method, parts, out, training)
     text = [f"{out}: {method}, {document['steps']} steps, {document['parameters']} parameters per seed"]
     text += [f"mean squared error {shown(document['mse'])} on the training data"]
-    if testing is not None:
+    text += gap_line(document)
+    if "validation" in document:
+        kept = ", ".join(map(str, document["validation"]["kept"]))
+        text += [f"mean squared error {shown(document['validation']['mse'])} on the validation data, at step {kept}"]
+    if parts.test is not None:
         text += [f"mean squared error {shown(document['test']['last'])} on the test data (smallest during training: "
                  f"{shown(document['test']['minimum'])})"]  # fmt: skip
     result(document, "\n".join(text), as_json=json)
 
 
+def gap_line(document: dict[str, Any]) -> list[str]:
+    """A warning if forecasts depend on the solver's steps, as much as the errors that they make or more."""
+    gap, error = document.get("solver_gap"), document["nmse"]
+    if gap is None or error is None or gap < max(0.5 * error, 1e-5):
+        return []
+    return [
+        f"warning: an adaptive solver's forecasts differ from those of training by {gap:.2g} of the variance, and the "
+        f"training error is {error:.2g}: the steps are too long for f and g_e to mean much, try --substeps 2"
+    ]
+
+
 def train_run(
     method: str,
-    training: "Trajectories",
-    testing: "Trajectories | None",
+    parts: Parts,
     out: Path,
     options: Training,
     *,
@@ -63,7 +75,8 @@ def train_run(
     prepare(options.seeds)
     from ..train import fit
 
-    learn = partial(fit, train=training, test=testing, **options.arguments(method, training, skip=skip))
+    arguments = options.arguments(method, parts.train, skip=skip)
+    learn = partial(fit, train=parts.train, validation=parts.validation, test=parts.test, **arguments)
     return recorded(learn, out, title=method)[1]
 
 

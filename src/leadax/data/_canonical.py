@@ -3,7 +3,7 @@
 The same data give the same arrays, whatever file they came from, and so the same fingerprint.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, SupportsIndex
 
@@ -48,7 +48,7 @@ def pack(times: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     if states.size == 0:
         raise InputError(f"`states` is empty (shape {states.shape}): each axis of {AXES} needs at least one entry")
     _check_finite(states)
-    seen = _observed_points(states)
+    seen = observed_points(states)
     real = np.asarray(seen.any(axis=2))
     times = np.where(real[:, :, None], times, np.nan)
     order = np.argsort(~real, axis=1, kind="stable")
@@ -62,23 +62,24 @@ def pack(times: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return _read_only(times[:, :width, :length]), _read_only(states[:, :width, :length])
 
 
-def check(times: np.ndarray, states: np.ndarray, environments: Sequence[str]) -> None:
-    """Raise `InputError` unless the packed arrays are valid trajectories."""
+def check(
+    times: np.ndarray, states: np.ndarray, environments: Sequence[str], names: Sequence[Sequence[str]] | None
+) -> None:
+    """Raise `InputError` unless the packed arrays are valid trajectories; `names` are those of the trajectories."""
+    where = lambda e, i: f"trajectory {i if names is None else f'`{names[e][i]}`'} of environment `{environments[e]}`"
     if np.isnan(states).all():
         raise InputError("`states` has no observed value: all values are NaN")
     present = ~np.isnan(times)
     for e in np.flatnonzero(~present.any(axis=(1, 2))):
         raise InputError(f"environment `{environments[int(e)]}` has no trajectory with an observed value: remove it")
-    _check_times(times, present, environments)
-    seen = _observed_points(states)
+    _check_times(times, present, where)
+    seen = observed_points(states)
     stray = seen & ~present
     for e, i, k in np.argwhere(stray)[:1]:
-        raise InputError(f"{_where(environments, e, i)}: point {k} has a state but no time")
+        raise InputError(f"{where(e, i)}: point {k} has a state but no time")
     too_short = present.any(axis=2) & (seen.sum(axis=2) < 2)
     for e, i in np.argwhere(too_short)[:1]:
-        raise InputError(
-            f"{_where(environments, e, i)} has {seen[e, i].sum()} observed point: at least 2 are needed, remove it"
-        )
+        raise InputError(f"{where(e, i)} has {seen[e, i].sum()} observed point: at least 2 are needed, remove it")
 
 
 def unique_names(what: str, given: Sequence[str], count: int) -> tuple[str, ...]:
@@ -155,26 +156,23 @@ def _check_finite(states: np.ndarray) -> None:
         )
 
 
-def _check_times(times: np.ndarray, present: np.ndarray, environments: Sequence[str]) -> None:
+def _check_times(times: np.ndarray, present: np.ndarray, where: Callable[[Any, Any], str]) -> None:
     if np.isinf(times).any():
         e, i, _ = np.argwhere(np.isinf(times))[0]
-        raise InputError(f"{_where(environments, e, i)} has an infinite time")
+        raise InputError(f"{where(e, i)} has an infinite time")
     for e, i, k in np.argwhere(present[..., 1:] & ~present[..., :-1])[:1]:
-        raise InputError(f"{_where(environments, e, i)} has no time before point {k + 1}: every point needs one")
+        raise InputError(f"{where(e, i)} has no time before point {k + 1}: every point needs one")
     for e, i, k in np.argwhere(present[..., 1:] & ~(times[..., 1:] > times[..., :-1]))[:1]:
         a, b = times[e, i, k : k + 2]
-        raise InputError(f"times must increase: {_where(environments, e, i)} has {b:g} after {a:g} (point {k + 1})")
+        raise InputError(f"times must increase: {where(e, i)} has {b:g} after {a:g} (point {k + 1})")
 
 
-def _observed_points(states: np.ndarray) -> np.ndarray:
+def observed_points(states: np.ndarray) -> np.ndarray:
+    """Which points `(env, traj, time)` have at least one observed value."""
     missing = np.isnan(states)
     if not missing.any():  # ten times faster than the reduction below, which runs over short axes
         return np.ones(states.shape[:3], bool)
     return np.asarray(~missing.all(axis=tuple(range(3, states.ndim))))
-
-
-def _where(environments: Sequence[str], e: SupportsIndex, i: SupportsIndex) -> str:
-    return f"trajectory {i} of environment `{environments[int(e)]}`"
 
 
 def _is_nested(value: Any) -> bool:

@@ -8,7 +8,7 @@ from unicodedata import category
 import numpy as np
 
 from ..errors import InputError
-from . import _canonical
+from . import _canonical, dates
 from .trajectories import Trajectories
 
 
@@ -27,6 +27,7 @@ class Contents:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     attributes: Mapping[str, str] = field(default_factory=dict)
     fingerprint: str | None = None
+    trajectory_names: Sequence[Sequence[str]] | None = None
 
     def trajectories(self) -> Trajectories:
         """Check the contents, and compare them with the fingerprint if the file has one."""
@@ -42,25 +43,31 @@ class Contents:
         return data
 
     def _build(self) -> Trajectories:
-        times, states = _canonical.dense(seconds(self.times), _real("states", self.states))
+        times, states = _canonical.dense(numeric(self.times), _real("states", self.states))
         return Trajectories.from_arrays(
             times,
             states,
             environments=self.environments,
             channels=self.channels,
             parameters=_canonical.environment_parameters(self.parameters, len(states)),
-            attributes=self.attributes,
+            attributes=with_unit(self.attributes, self.times),
+            trajectory_names=self.trajectory_names,
         )
 
 
-def seconds(times: np.ndarray) -> np.ndarray:
-    """Times as numbers: durations in seconds, dates in seconds since the first date in the file."""
+def numeric(times: np.ndarray) -> np.ndarray:
+    """Times as numbers: durations in seconds, dates in days since 1970-01-01."""
     times = np.asarray(times)
     if times.dtype.kind == "M":
-        times = times - np.fmin.reduce(times, axis=None)  # `fmin` ignores missing dates
+        return dates.to_days(times)
     if times.dtype.kind == "m":
         return np.where(np.isnat(times), np.nan, times / np.timedelta64(1, "s"))
     return _real("times", times)
+
+
+def with_unit(attributes: Mapping[str, str], times: np.ndarray) -> Mapping[str, str]:
+    """The attributes of data with these times: one more if they are dates."""
+    return {**attributes, dates.ATTRIBUTE: dates.UNIT} if times.dtype.kind == "M" else attributes
 
 
 def shared_times(data: Trajectories) -> np.ndarray:
@@ -72,11 +79,13 @@ def shared_times(data: Trajectories) -> np.ndarray:
 
 def check_names(data: Trajectories) -> None:
     """Raise `InputError` for names that some file format would not preserve."""
+    named = [name for names in data.trajectory_names or () for name in names]
     for what, names in (
         ("environment", data.environments),
         ("channel", data.channels),
         ("parameter", data.parameters),
         ("attribute", data.attributes),
+        ("trajectory", named),
     ):
         for name in names:
             if not name or any(category(letter) in ("Cc", "Cs") for letter in name):

@@ -1,14 +1,19 @@
 """CSV tables in long form, read and written by pyarrow. Its parser is multi-threaded and reads floats exactly."""
 
 import csv
+import io
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..errors import InputError
 from . import _csv_fault, _header
+from ._columns import Columns, Found
 from ._contents import Contents, DamageError
-from ._table import KEYS, channels_of, contents, to_table
+from ._table import contents, to_table
+from .dates import from_texts, looks_like_date
 from .trajectories import Trajectories
 
 if TYPE_CHECKING:
@@ -20,19 +25,25 @@ _BOM = b"\xef\xbb\xbf"
 _PREAMBLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s*#[^\n]*\n)*\s*")
 
 
-def read(path: Path) -> Contents:
+def read(path: Path, columns: Columns) -> Contents:
     """Read a table, whoever wrote it. Lines at the top that start with `#` are comments."""
     raw = path.read_bytes()
     header = _read_header(raw)
     line, rows = _split_column_names(raw)
-    columns = next(csv.reader([line.decode()]), [])
+    names = next(csv.reader([line.decode()]), [])
     if header is None:
-        columns = [name.strip() for name in columns]
-    channels = channels_of(columns)
-    table = _parse(rows, columns, raw)
-    environment, trajectory = (table[name].combine_chunks() for name in KEYS[:2])
-    values = {name: table[name].to_numpy() for name in channels}
-    return contents(environment, trajectory, table["time"].to_numpy(), values, header or _header.Header())
+        names = [name.strip() for name in names]
+    found = columns.find(names)
+    if not bytes(rows[:1000]).strip():
+        raise InputError("it has no rows")
+    dates = looks_like_date(_first_cell(rows, found.time))
+    table = _parse(rows, found, raw, dates=dates)
+    keys = {place: table[str(place)].combine_chunks() for place in found.texts}
+    if header is None:
+        keys = {place: _trimmed(column) for place, column in keys.items()}
+    times = _dates_of(table, found, raw) if dates else table[str(found.time)].to_numpy()
+    values = [table[str(place)].to_numpy() for place in found.channels]
+    return contents(found, keys, times, values, header or _header.Header())
 
 
 def write(data: Trajectories, path: Path) -> None:
@@ -63,24 +74,53 @@ def _split_column_names(raw: bytes) -> tuple[bytes, memoryview]:
     return raw[start:end], memoryview(raw)[end:]
 
 
-def _parse(rows: memoryview, columns: list[str], raw: bytes) -> "pa.Table":
+def _first_cell(rows: memoryview, place: int) -> str:
+    """The first cell of a column that is not empty, which tells whether it holds numbers or dates."""
+    lines = csv.reader(io.StringIO(bytes(rows[:_SMALL]).decode(errors="replace"), newline=""))
+    return next((cells[place] for cells in lines if len(cells) > place and cells[place].strip()), "")
+
+
+def _parse(rows: memoryview, found: Found, raw: bytes, *, dates: bool) -> "pa.Table":
+    """The columns that are used, each named by its position: others may have the same name, or none."""
     import pyarrow as pa
     import pyarrow.csv as pc
 
-    if not bytes(rows[:1000]).strip():
-        raise InputError("it has no rows")
     text, number = pa.dictionary(pa.int32(), pa.string()), pa.float64()
-    types = {name: text if name in KEYS[:2] else number for name in columns}
+    types = {str(place): text if place in found.texts else number for place in found.used}
+    if dates:
+        types[str(found.time)] = text
     # Some programs write a space after each comma. pyarrow strips it from numbers only.
     missing = pc.ConvertOptions().null_values
     missing += [" " + word for word in missing]
+    every = [str(place) for place in range(len(found.names))]
     try:
         return pc.read_csv(
             pa.BufferReader(pa.py_buffer(rows)),
             # For small files, starting threads takes longer than it saves.
-            read_options=pc.ReadOptions(column_names=columns, use_threads=len(rows) > _SMALL),
-            convert_options=pc.ConvertOptions(column_types=types, null_values=missing),
+            read_options=pc.ReadOptions(column_names=every, use_threads=len(rows) > _SMALL),
+            convert_options=pc.ConvertOptions(column_types=types, null_values=missing, include_columns=list(types)),
         )
     except pa.ArrowInvalid as error:
-        _csv_fault.explain(raw, columns)
+        _csv_fault.explain(raw, found, dates=dates)
         raise InputError(str(error)) from error
+
+
+def _trimmed(column: "pa.DictionaryArray") -> "pa.DictionaryArray":
+    """Names without the spaces that some programs write after each comma."""
+    import pyarrow as pa
+
+    names = [name.strip() for name in column.dictionary.to_pylist()]
+    if names == column.dictionary.to_pylist():
+        return column
+    distinct = pa.array(names).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(distinct.indices.take(column.indices), distinct.dictionary)
+
+
+def _dates_of(table: "pa.Table", found: Found, raw: bytes) -> np.ndarray:
+    column = table[str(found.time)].combine_chunks()
+    texts = column.dictionary.to_pylist()
+    dates = from_texts(texts)
+    if isinstance(dates, int):
+        _csv_fault.explain(raw, found, dates=True)
+        raise InputError(f"column `{found.names[found.time]}`: `{texts[dates]}` is not a date")
+    return dates[column.indices.to_numpy()]

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from ..errors import InputError
-from . import _header
+from . import _header, dates
 from ._contents import Contents, shared_times
+from ._trajectory_names import padded
 from .trajectories import Trajectories
 
 if TYPE_CHECKING:
@@ -17,8 +18,12 @@ if TYPE_CHECKING:
 LEADING = ("environment", "trajectory", "time")
 # The attribute that holds all parameters and attributes whose names HDF5 or xarray would interpret, such as "a/b".
 OTHER_NAMES = "leadax"
+NAMES = "trajectory_name"
+CALENDAR = "proleptic_gregorian"
 _PLAIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_RESERVED = re.compile(r"environment|trajectory|time|channel|state|x|y|z|s\d+|coordinates|CLASS|NAME|" + OTHER_NAMES)
+_RESERVED = re.compile(
+    rf"environment|trajectory|time|channel|state|x|y|z|s\d+|coordinates|CLASS|NAME|{OTHER_NAMES}|{NAMES}"
+)
 _Value = TypeVar("_Value")
 
 
@@ -34,10 +39,12 @@ def to_dataset(data: Trajectories) -> "xr.Dataset":
     coordinates = {
         # Variable-length strings: Zarr 3 has no specification for fixed-length ones.
         "environment": ("environment", np.array(data.environments, object)),
-        "time": (LEADING if times.ndim == 3 else "time", times),
+        "time": (LEADING if times.ndim == 3 else "time", times, _units(data)),
         "channel": ("channel", np.array(data.channels, object)),
         **{name: ("environment", values) for name, values in parameters.items()},
     }
+    if data.trajectory_names is not None:
+        coordinates[NAMES] = (LEADING[:2], padded(data.trajectory_names))
     state = ((*LEADING, *space_names(len(data.space)), "channel"), data.states)
     return xr.Dataset({"state": state}, coords=xr.Coordinates(coordinates, indexes={}), attrs=attributes)
 
@@ -56,6 +63,7 @@ def from_dataset(dataset: "xr.Dataset", fingerprint: str | None) -> Contents:
         parameters={**_parameters(dataset), **other.parameters},
         attributes={**{str(name): str(value) for name, value in attributes.items()}, **other.attributes},
         fingerprint=fingerprint,
+        trajectory_names=_names(dataset, state),
     )
 
 
@@ -103,8 +111,43 @@ def _times(dataset: "xr.Dataset", state: "xr.DataArray") -> np.ndarray:
 def _labels(dataset: "xr.Dataset", name: str) -> tuple[str, ...] | None:
     if name not in dataset.variables:
         return None
-    labels = dataset.variables[name].to_numpy()
-    return tuple(label.decode() if isinstance(label, bytes) else str(label) for label in labels)
+    return tuple(_text(label) for label in dataset.variables[name].to_numpy())
+
+
+def _text(label: object) -> str:
+    return label.decode() if isinstance(label, bytes) else str(label)
+
+
+def _names(dataset: "xr.Dataset", state: "xr.DataArray") -> list[list[str]] | None:
+    """Names of trajectories: a variable of our own along both axes, or labels that all environments share."""
+    for name, dims in ((NAMES, set(LEADING[:2])), ("trajectory", {"trajectory"})):
+        if name in dataset.variables and set(dataset.variables[name].dims) == dims:
+            sizes = {axis: state.sizes[axis] for axis in LEADING[:2]}
+            grid = dataset.variables[name].set_dims(sizes).transpose(*LEADING[:2]).to_numpy()
+            return [[_text(label) for label in row] for row in grid]
+    return None
+
+
+def _units(data: Trajectories) -> dict[str, str]:
+    """The unit of the times by the CF conventions, if they are dates: others then read them as dates."""
+    return {"units": dates.UNIT, "calendar": CALENDAR} if dates.are_dates(data.attributes) else {}
+
+
+def decoded(dataset: "xr.Dataset") -> "xr.Dataset":
+    """A dataset with dates and durations, from one that was opened without decoding them.
+
+    Times in our unit stay numbers, since as dates they would be rounded to nanoseconds.
+    """
+    import xarray as xr
+
+    # Decode durations only if xarray wrote them: a parameter in units of "days" stays a number.
+    durations = xr.coders.CFTimedeltaCoder(decode_via_units=False)
+    time = dataset.variables.get("time")
+    units = {"units": dates.UNIT, "calendar": CALENDAR}
+    if time is not None and time.dtype.kind == "f" and {**time.attrs, **units} == time.attrs:
+        dataset = dataset.assign_coords(time=(time.dims, time.to_numpy()))
+        dataset.attrs[dates.ATTRIBUTE] = dates.UNIT
+    return xr.decode_cf(dataset, decode_timedelta=durations)
 
 
 def _parameters(dataset: "xr.Dataset") -> dict[str, np.ndarray]:

@@ -13,15 +13,22 @@ from ..errors import InputError
 
 @dataclass(frozen=True)
 class Format:
-    """A file format: its name, the module that reads and writes it, and the libraries that it needs."""
+    """A file format: its name, the module that reads and writes it, and the libraries that it needs.
+
+    - `folder`: whether it is a folder; `table`: whether it has rows and columns.
+    """
 
     kind: str
     module: str
     libraries: tuple[str, ...] = ()
     folder: bool = False
+    table: bool = False
 
     def load(self) -> ModuleType:
-        """The module with `read(path)` and `write(data, path)`. Its libraries take 0.9 s to import, so it is lazy."""
+        """The module with `read(path)` (of a table `read(path, columns)`) and `write(data, path)`.
+
+        Its libraries take 0.9 s to import, so it is lazy.
+        """
         return importlib.import_module(f".{self.module}", __package__)
 
 
@@ -29,8 +36,8 @@ FORMATS = {
     ".nc": Format("NetCDF", "_netcdf", ("xarray", "h5netcdf")),
     ".zarr": Format("Zarr", "_zarr", ("xarray", "zarr"), folder=True),
     ".npz": Format("NumPy", "_npz"),
-    ".csv": Format("CSV", "_csv", ("pyarrow",)),
-    ".parquet": Format("Parquet", "_parquet", ("pyarrow",)),
+    ".csv": Format("CSV", "_csv", ("pyarrow",), table=True),
+    ".parquet": Format("Parquet", "_parquet", ("pyarrow",), table=True),
 }
 _RELATED = {".nc4": ".nc", ".cdf": ".nc", ".netcdf": ".nc", ".h5": ".nc", ".hdf5": ".nc", ".npy": ".npz"}
 _RELATED |= {".pq": ".parquet", ".txt": ".csv", ".tsv": ".csv"}

@@ -7,7 +7,7 @@ from typing import Any
 from ..errors import InputError
 from . import _seal
 from ._contents import Contents
-from ._dataset import from_dataset, to_dataset
+from ._dataset import decoded, from_dataset, to_dataset
 from .trajectories import Trajectories
 
 _ENGINES = {b"\x89HDF": "h5netcdf", b"CDF\1": "scipy", b"CDF\2": "scipy"}
@@ -19,12 +19,10 @@ def read(path: Path) -> Contents:
 
     fingerprint = _seal.check(path)
     engine: Any = _engine(path)
-    # Decode durations only if xarray wrote them: a parameter in units of "days" stays a number.
-    durations = xr.coders.CFTimedeltaCoder(decode_via_units=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with xr.open_dataset(path, engine=engine, decode_timedelta=durations) as dataset:
-            return from_dataset(dataset, fingerprint)
+        with xr.open_dataset(path, engine=engine, decode_times=False, decode_timedelta=False) as dataset:
+            return from_dataset(decoded(dataset), fingerprint)
 
 
 def write(data: Trajectories, path: Path) -> None:

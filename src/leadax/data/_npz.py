@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import InputError
 from . import _seal
 from ._contents import Contents, shared_times
+from ._trajectory_names import padded
 from .trajectories import Trajectories
 
 
@@ -30,12 +31,14 @@ def read(path: Path) -> Contents:
             parameters=_json_object(archive, "parameters"),
             attributes={str(k): str(v) for k, v in _json_object(archive, "attributes").items()},
             fingerprint=fingerprint,
+            trajectory_names=_names_of_trajectories(archive),
         )
 
 
 def write(data: Trajectories, path: Path) -> None:
     """Write without compression, since trajectories hardly compress. The seal is the comment of the archive."""
     parameters = {name: values.tolist() for name, values in data.parameters.items()}
+    names = data.trajectory_names
     with path.open("wb") as file:
         np.savez(
             file,
@@ -46,6 +49,7 @@ def write(data: Trajectories, path: Path) -> None:
             channels=np.array(data.channels),
             parameters=np.array(json.dumps(parameters)),
             attributes=np.array(json.dumps(dict(data.attributes))),
+            **({} if names is None else {"trajectory_names": padded(names).astype(str)}),
         )
     with zipfile.ZipFile(path, "a") as archive:
         archive.comment = bytes(_seal.SIZE)
@@ -70,6 +74,15 @@ def _names(archive: "np.lib.npyio.NpzFile", name: str) -> tuple[str, ...] | None
     if name not in archive:
         return None
     return tuple(map(str, np.atleast_1d(_array(archive, name)).tolist()))
+
+
+def _names_of_trajectories(archive: "np.lib.npyio.NpzFile") -> list[list[str]] | None:
+    if "trajectory_names" not in archive:
+        return None
+    names = _array(archive, "trajectory_names")
+    if names.ndim != 2:
+        raise InputError(f"`trajectory_names` must have the axes (environment, trajectory), got shape {names.shape}")
+    return [list(map(str, row)) for row in names]
 
 
 def _json_object(archive: "np.lib.npyio.NpzFile", name: str) -> dict:

@@ -8,8 +8,10 @@ import numpy as np
 
 from ..errors import InputError
 from . import _header
-from ._contents import Contents, DamageError, seconds
-from ._table import KEYS, channels_of, contents, to_table
+from ._columns import KEYS, Columns, Found
+from ._contents import Contents, DamageError
+from ._table import contents, to_table
+from .dates import from_texts
 from .trajectories import Trajectories
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ _KEY = b"leadax"
 _SMALL = 1 << 20
 
 
-def read(path: Path) -> Contents:
+def read(path: Path, columns: Columns) -> Contents:
     """Read a table, whoever wrote it."""
     import pyarrow.parquet as pq
 
@@ -27,13 +29,13 @@ def read(path: Path) -> Contents:
         table, metadata = file.read(use_threads=path.stat().st_size > _SMALL), file.metadata.metadata or {}
     header = _read_header(path, metadata)
     # pandas stores the index of a table in columns with such names.
-    names = [name for name in table.column_names if not name.startswith("__index_level_")]
-    channels = channels_of(names)
+    table = table.select([i for i, name in enumerate(table.column_names) if not name.startswith("__index_level_")])
+    found = columns.find(table.column_names)
     if table.num_rows == 0:
         raise InputError("it has no rows")
-    environment, trajectory = (_codes(table[name], name) for name in KEYS[:2])
-    values = {name: _numbers(table, name) for name in channels}
-    return contents(environment, trajectory, seconds(_numbers(table, "time")), values, header)
+    keys = {place: _codes(table.column(place)) for place in found.texts}
+    values = [_numbers(table, place, found) for place in found.channels]
+    return contents(found, keys, _times(table, found), values, header)
 
 
 def write(data: Trajectories, path: Path) -> None:
@@ -65,20 +67,34 @@ def _footer(path: Path) -> bytes:
         return file.read()
 
 
-def _codes(column: "pa.ChunkedArray", what: str) -> "pa.DictionaryArray":
+def _codes(column: "pa.ChunkedArray") -> "pa.DictionaryArray":
     import pyarrow as pa
 
-    if column.null_count:
-        raise InputError(f"a row has no {what}: every row needs one")
-    codes = column.combine_chunks()
-    codes = codes if pa.types.is_dictionary(codes.type) else codes.dictionary_encode()
+    if pa.types.is_dictionary(column.type):  # a category of pandas, of which no row may be left
+        column = column.cast(column.type.value_type)
+    codes = column.combine_chunks().dictionary_encode()
     return pa.DictionaryArray.from_arrays(codes.indices, codes.dictionary.cast(pa.string()))
 
 
-def _numbers(table: "pa.Table", name: str) -> np.ndarray:
-    values = table[name].to_numpy()
-    if name == "time" and values.dtype.kind in "mM":
+def _times(table: "pa.Table", found: Found) -> np.ndarray:
+    """Numbers, durations or dates; dates may be written out as text."""
+    column, name = table.column(found.time), found.names[found.time]
+    values = column.to_numpy()
+    if values.dtype.kind in "mM":
         return values
+    if values.dtype.kind != "O":
+        return _numbers(table, found.time, found)
+    texts = ["" if text is None else str(text) for text in values]
+    dates = from_texts(texts)
+    if isinstance(dates, int):
+        raise InputError(f"the column `{name}` must hold numbers or dates, but row {dates + 1} has `{texts[dates]}`")
+    return dates
+
+
+def _numbers(table: "pa.Table", place: int, found: Found) -> np.ndarray:
+    values = table.column(place).to_numpy()
     if values.dtype.kind not in "fiub":
-        raise InputError(f"the column `{name}` must hold numbers, but it has the type {table[name].type}")
+        advice = "" if found.chosen or place == found.time else "; choose the channels with `--channels`"
+        kind = table.column(place).type
+        raise InputError(f"the column `{found.names[place]}` must hold numbers, but it has the type {kind}{advice}")
     return values.astype(np.float64, copy=False)

@@ -1,19 +1,21 @@
 """Trajectories in long form: one row per point, with columns `environment`, `trajectory`, `time` and the channels."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 
 from ..errors import InputError
-from ._contents import Contents
+from . import dates
+from ._columns import KEYS, Found
+from ._contents import Contents, numeric, with_unit
 from ._header import Header
+from ._trajectory_names import padded
 from .trajectories import Trajectories
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-KEYS = ("environment", "trajectory", "time")
 
 
 def to_table(data: Trajectories) -> "pa.Table":
@@ -25,13 +27,27 @@ def to_table(data: Trajectories) -> "pa.Table":
     environment, trajectory, _ = np.nonzero(present)
     columns = {
         "environment": pa.DictionaryArray.from_arrays(environment.astype(np.int32), list(data.environments)),
-        "trajectory": pa.array(trajectory),
-        "time": pa.array(data.times[present]),
+        "trajectory": _trajectory_column(data, environment, trajectory),
+        "time": pa.array(_time_column(data, present)),
     }
     values = data.states[present]
     # `from_pandas` turns NaN into null.
     columns |= {name: pa.array(values[:, c], from_pandas=True) for c, name in enumerate(data.channels)}
     return pa.table(columns)
+
+
+def _trajectory_column(data: Trajectories, environment: np.ndarray, trajectory: np.ndarray) -> "pa.Array":
+    import pyarrow as pa
+
+    if data.trajectory_names is None:
+        return pa.array(trajectory)
+    return pa.array(padded(data.trajectory_names)[environment, trajectory], pa.string())
+
+
+def _time_column(data: Trajectories, present: np.ndarray) -> np.ndarray:
+    days = data.times[present]
+    found = dates.from_days(days) if dates.are_dates(data.attributes) else None
+    return days if found is None else found
 
 
 def check(data: Trajectories) -> None:
@@ -46,81 +62,123 @@ def check(data: Trajectories) -> None:
             )
 
 
-def channels_of(columns: Sequence[str]) -> list[str]:
-    """The columns that are channels. `InputError` unless all key columns are there, and all names are valid."""
-    found = ", ".join(f"`{name}`" for name in columns) or "none"
-    for name in KEYS:
-        if name not in columns:
-            raise InputError(f"no column `{name}`: it has {found}")
-    for name in columns:
-        if list(columns).count(name) > 1:
-            raise InputError(f"two columns are called `{name}`")
-        if not name:
-            raise InputError("a column has no name: name or remove it (in pandas: `to_csv(..., index=False)`)")
-    channels = [name for name in columns if name not in KEYS]
-    if not channels:
-        raise InputError(f"no column with states: it has only {found}")
-    return channels
-
-
 def contents(
-    environment: "pa.DictionaryArray",
-    trajectory: "pa.DictionaryArray",
+    found: Found,
+    names: Mapping[int, "pa.DictionaryArray"],
     times: np.ndarray,
-    values: Mapping[str, np.ndarray],
+    values: Sequence[np.ndarray],
     header: Header,
 ) -> Contents:
-    """The contents of a table: its rows and its header."""
-    dense_times, states = assemble(environment, trajectory, times, list(values.values()))
+    """The contents of a table: its rows and its header.
+
+    - `names`: the columns that hold names, by position; `values`: one column for each channel.
+    """
+    environment = combined([names[place] for place in found.environment], "environment")
+    trajectory = combined([names[place] for place in found.trajectory], "trajectory") if found.trajectory else None
+    rows = Rows(environment, trajectory, numeric(times), times.dtype.kind == "M")
+    dense_times, states, trajectory_names = assemble(rows, values)
+    as_written = [found.names[place] for place in found.environment] == ["environment"]
     return Contents(
         times=dense_times,
         states=states,
         environments=environment.dictionary.to_pylist(),
-        channels=list(values),
-        parameters=header.parameters,
-        attributes=header.attributes,
+        channels=[found.names[place] for place in found.channels],
+        parameters=header.parameters if as_written else {},  # they are about the environments of the file
+        attributes=with_unit(header.attributes, times),
         fingerprint=header.fingerprint,
+        trajectory_names=trajectory_names,
     )
 
 
-def assemble(
-    environment: "pa.DictionaryArray", trajectory: "pa.DictionaryArray", times: np.ndarray, values: Sequence[np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Padded arrays from rows in any order. Environments and trajectories are ordered by their first row."""
-    names, labels = environment.dictionary.to_pylist(), trajectory.dictionary.to_pylist()
-    e, i = environment.indices.to_numpy(), trajectory.indices.to_numpy()
-    _check_keys(names, e, labels, i, times)
-    slot, shape = _slots(e, i, len(names), len(labels))
-    order = _sorting_order(slot, times)
-    if order is not None:
-        slot, times, values = slot[order], times[order], [column[order] for column in values]
-        e, i = e[order], i[order]
-    for row in np.flatnonzero((slot[1:] == slot[:-1]) & (times[1:] == times[:-1]))[:1]:
-        where = f"environment `{names[e[row]]}`, trajectory `{labels[i[row]]}`, time {times[row]:.12g}"
-        raise InputError(f"two rows have {where}: each point must occur once")
-    return _pad(slot, shape, times, values)
+def combined(columns: Sequence["pa.DictionaryArray"], what: str) -> "pa.DictionaryArray":
+    """One column of names from one or several, with spaces between them: `F 1988`."""
+    import pyarrow as pa
 
-
-def _check_keys(names: list, e: np.ndarray, labels: list, i: np.ndarray, times: np.ndarray) -> None:
-    for what, known in (("environment", names), ("trajectory", labels)):
-        if "" in known or None in known:
+    for column in columns:
+        if column.null_count or not all(column.dictionary.to_pylist()):
             raise InputError(f"a row has no {what}: every row needs one")
-    for row in np.flatnonzero(np.isnan(times))[:1]:
-        raise InputError(f"a row of environment `{names[e[row]]}`, trajectory `{labels[i[row]]}` has no time")
+    first, *others = columns
+    for other in others:
+        count = len(other.dictionary)
+        pairs = pa.array(first.indices.to_numpy().astype(np.int64) * count + other.indices.to_numpy())
+        pairs = pairs.dictionary_encode()
+        left, right = first.dictionary.to_pylist(), other.dictionary.to_pylist()
+        joined = [f"{left[pair // count]} {right[pair % count]}" for pair in pairs.dictionary.to_pylist()]
+        if len(set(joined)) < len(joined):
+            name = max(joined, key=joined.count)
+            raise InputError(f"two {what} names are both `{name}` once their columns are joined: rename one")
+        first = pa.DictionaryArray.from_arrays(pairs.indices, joined)
+    return first
 
 
-def _slots(e: np.ndarray, i: np.ndarray, environments: int, labels: int) -> tuple[np.ndarray, tuple[int, int]]:
-    """The index of each row's trajectory in an array `(environment, trajectory)`, flattened, and its shape."""
+@dataclass(frozen=True)
+class Rows:
+    """The keys of all rows. Without a column of trajectories, `trajectory` is `None`."""
+
+    environment: "pa.DictionaryArray"
+    trajectory: "pa.DictionaryArray | None"
+    times: np.ndarray
+    are_dates: bool = False
+
+    def point(self, row: SupportsIndex) -> str:
+        """Where a row belongs, for a message."""
+        found = f"environment `{self.environment[int(row)].as_py()}`"
+        return found if self.trajectory is None else f"{found}, trajectory `{self.trajectory[int(row)].as_py()}`"
+
+    def time(self, row: SupportsIndex) -> str:
+        """The time of a row, for a message."""
+        return dates.shown(float(self.times[row]), as_date=self.are_dates)
+
+
+def assemble(rows: Rows, values: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, Sequence[Sequence[str]] | None]:
+    """Padded arrays from rows in any order, and names. Environments and trajectories are ordered by their first row."""
+    for row in np.flatnonzero(np.isnan(rows.times))[:1]:
+        raise InputError(f"a row of {rows.point(row)} has no time")
+    e = rows.environment.indices.to_numpy()
+    labels = [""] if rows.trajectory is None else rows.trajectory.dictionary.to_pylist()
+    i = np.zeros_like(e) if rows.trajectory is None else rows.trajectory.indices.to_numpy()
+    if rows.trajectory is None:
+        _check_increasing(rows, e)
+    slot, names, shape = _slots(e, i, len(rows.environment.dictionary), labels)
+    order = _sorting_order(slot, rows.times)
+    arranged = lambda column: column if order is None else column[order]
+    slot, times = arranged(slot), arranged(rows.times)
+    for place in np.flatnonzero((slot[1:] == slot[:-1]) & (times[1:] == times[:-1]))[:1]:
+        row = place if order is None else order[place]
+        raise InputError(f"two rows have {rows.point(row)}, time {rows.time(row)}: each point must occur once")
+    dense_times, states = _pad(slot, shape, times, [arranged(column) for column in values])
+    return dense_times, states, None if rows.trajectory is None else names
+
+
+def _check_increasing(rows: Rows, e: np.ndarray) -> None:
+    """Without names of trajectories, times that go back mean that there are several: they must not be mixed."""
+    order = np.argsort(e, kind="stable")
+    back = (e[order][1:] == e[order][:-1]) & (rows.times[order][1:] <= rows.times[order][:-1])
+    for place in np.flatnonzero(back)[:1]:
+        before, after = order[place], order[place + 1]
+        raise InputError(
+            f"times must increase: {rows.point(after)} has {rows.time(after)} after {rows.time(before)}; if it has "
+            "several trajectories, name their column with `--columns trajectory=NAME`; if not, sort its rows by time"
+        )
+
+
+def _slots(
+    e: np.ndarray, i: np.ndarray, environments: int, labels: Sequence[str]
+) -> tuple[np.ndarray, list[list[str]], tuple[int, int]]:
+    """The index of each row's trajectory in an array `(environment, trajectory)`, flattened; names; and its shape."""
     import pyarrow as pa
 
     # Hashing keeps the order of first appearance and is ten times faster than the sort in `np.unique`.
-    pairs = pa.array(e.astype(np.int64) * labels + i).dictionary_encode()
-    owner = pairs.dictionary.to_numpy() // labels
+    pairs = pa.array(e.astype(np.int64) * len(labels) + i).dictionary_encode()
+    owner, label = np.divmod(pairs.dictionary.to_numpy(), len(labels))
     counts = np.bincount(owner, minlength=environments)
     rank = np.empty(len(owner), np.int64)
     rank[np.argsort(owner, kind="stable")] = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
     width = int(counts.max())
-    return (owner * width + rank)[pairs.indices.to_numpy()], (environments, width)
+    names: list[list[str]] = [[] for _ in range(environments)]
+    for one, which in zip(owner, label, strict=True):
+        names[one].append(labels[which])
+    return (owner * width + rank)[pairs.indices.to_numpy()], names, (environments, width)
 
 
 def _sorting_order(slot: np.ndarray, times: np.ndarray) -> np.ndarray | None:

@@ -4,9 +4,10 @@ import json
 import math
 import warnings
 from pathlib import Path
+from typing import Any
 
 from ._contents import Contents, DamageError
-from ._dataset import from_dataset, to_dataset
+from ._dataset import decoded, from_dataset, to_dataset
 from ._seal import checksum
 from .trajectories import Trajectories
 
@@ -22,11 +23,11 @@ def read(path: Path) -> Contents:
     import xarray as xr
 
     fingerprint = _check_seal(path) if (path / _SEAL).exists() else None
-    durations = xr.coders.CFTimedeltaCoder(decode_via_units=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with xr.open_dataset(path, engine="zarr", consolidated=False, decode_timedelta=durations) as dataset:
-            return from_dataset(dataset, fingerprint)
+        undecoded: Any = {"consolidated": False, "decode_times": False, "decode_timedelta": False}
+        with xr.open_dataset(path, engine="zarr", **undecoded) as dataset:
+            return from_dataset(decoded(dataset), fingerprint)
 
 
 def write(data: Trajectories, path: Path) -> None:

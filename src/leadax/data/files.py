@@ -2,18 +2,23 @@
 
 import difflib
 import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from .._atomic import check_destination, one_line, replacing
 from ..errors import InputError, LeadaxError, RunError
-from ._contents import DamageError, check_names
+from ._columns import Columns
+from ._contents import Contents, DamageError, check_names
 from ._formats import Format, format_of
 from .trajectories import Trajectories
 
 PathLike = str | os.PathLike[str]
 
 
-def load(path: PathLike) -> Trajectories:
+def load(
+    path: PathLike, *, columns: Mapping[str, str | Sequence[str]] | None = None, channels: Sequence[str] | None = None
+) -> Trajectories:
     """Load trajectories from a file that was written by [`save`][], or by any other program in one of these layouts.
 
     - `.nc`, `.zarr` (xarray): a variable `state` with the dimensions `environment`, `trajectory`, `time`, `channel`
@@ -23,10 +28,19 @@ def load(path: PathLike) -> Trajectories:
     - `.npz`: `X` of shape (environment, trajectory, time, …, channel) and `t` of shape (time,) or (environment,
       trajectory, time). Optionally, `environments` and `channels` (text), `parameters` and `attributes` (JSON).
     - `.csv`, `.parquet`: one row per point, in any order, with the columns `environment`, `trajectory`, `time`, and one
-      for each channel. In CSV, lines above the table that start with `#` are comments.
+      for each channel. Without a column `trajectory`, every environment is one trajectory, and its rows are in the
+      order of time. In CSV, lines above the table that start with `#` are comments.
 
-    NaN and empty cells are missing values. Durations and dates (in all formats but CSV and NumPy) are converted to
-    seconds; dates count from the first date in the file.
+    NaN and empty cells are missing values. Dates (in tables, ISO dates with or without the time of day, in UTC unless
+    they have another offset) become days since 1970-01-01, and data with dates have the attribute `time` that says so.
+    Durations become seconds.
+
+    **Arguments**
+
+    - `path`: the file.
+    - `columns`: for tables whose columns have other names: `{"environment": "Diet", "time": "Day"}`. Several columns
+      make one name with `"Variety+Year"` or `["Variety", "Year"]`.
+    - `channels`: for tables, the columns that are channels; by default all but the columns above.
 
     Files written by Leadax contain a fingerprint of their contents. Damaged files, and files that do not hold
     trajectories, raise an `InputError`. No code in a file is ever executed.
@@ -38,17 +52,37 @@ def load(path: PathLike) -> Trajectories:
     ...     save(data, folder + "/data.npz")
     ...     load(folder + "/data.npz") == data
     True
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rows = "Diet,Chick,Day,weight", "A,c1,0,42", "A,c1,2,51", "B,c2,0,40", "B,c2,2,49"
+    ...     _ = Path(folder, "chicks.csv").write_text("\\n".join(rows))
+    ...     chicks = load(folder + "/chicks.csv", columns={"environment": "Diet", "trajectory": "Chick", "time": "Day"})
+    >>> chicks, chicks.trajectory_names
+    (Trajectories(2 environments, 1 trajectory each, 2 times, channels weight), (('c1',), ('c2',)))
     """
     form = format_of(path)
     _check_source(Path(path), form)
     try:
-        return form.load().read(Path(path)).trajectories()
+        return _read(Path(path), form, Columns(columns or {}, channels))
     except DamageError as error:
         raise InputError(f"{path} is damaged: {one_line(error)}") from error
     except InputError as error:
         raise InputError(f"{path}: {one_line(error)}") from error
     except Exception as error:  # libraries raise all kinds of errors for broken files
         raise InputError(f"{path} cannot be read as a {form.kind} file: {one_line(error)}") from error
+
+
+def _read(path: Path, form: Format, columns: Columns) -> Trajectories:
+    if not form.table and columns.given:
+        raise InputError(f"a {form.kind} file has no columns to choose from: leave out `--columns` and `--channels`")
+    if not form.table:
+        return form.load().read(path).trajectories()
+    found: Contents = form.load().read(path, columns)
+    if columns.given and found.fingerprint is not None:
+        # The fingerprint is about the table as it was written, which may be more than was asked for.
+        form.load().read(path, Columns()).trajectories()
+        found = replace(found, fingerprint=None)
+    return found.trajectories()
 
 
 def save(data: Trajectories, path: PathLike, *, overwrite: bool = False) -> None:

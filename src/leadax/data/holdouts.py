@@ -76,3 +76,26 @@ def _ends(data: Trajectories, fraction: float) -> tuple[Trajectories, Trajectori
     )
     future = dataclasses.replace(data, states=np.where(early & ~first, np.nan, data.states))
     return past, future
+
+
+def folds(data: Trajectories, count: int = 3) -> list[tuple[Trajectories, Trajectories]]:
+    """Parts to learn from and to validate on, for cross-validation: each trajectory is in one validation part.
+
+    Whole trajectories where every environment has two or more, in as many folds as the smallest environment has
+    trajectories, `count` at the most; otherwise one fold, with the ends of trajectories held out.
+
+    >>> data = Trajectories.from_arrays(range(20), np.zeros((2, 5, 20, 1)))
+    >>> [held for _, held in folds(data, 2)]
+    [Trajectories(2 environments, 3 trajectories each, 20 times, channels x0),
+     Trajectories(2 environments, 2 trajectories each, 20 times, channels x0)]
+    """
+    if not isinstance(count, int) or isinstance(count, bool) or count < 2:
+        raise InputError(f"cross-validation needs at least two folds, got {count!r}")
+    fewest = int(data.counts.min())
+    if fewest < 2:
+        return [_ends(data, FRACTION)]
+    count = min(count, fewest)
+    part = lambda fold, inside: data.choose(
+        [[i for i in range(n) if (i % count == fold) == inside] for n in data.counts]
+    )
+    return [(part(fold, False), part(fold, True)) for fold in range(count)]

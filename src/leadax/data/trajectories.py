@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 
 from ..errors import InputError
-from . import _canonical
+from . import _canonical, _trajectory_names
 
 HostStates: TypeAlias = Float[np.ndarray, "env traj time *space channel"]
 HostTimes: TypeAlias = Float[np.ndarray, "env traj time"]
@@ -38,6 +38,8 @@ class Trajectories:
     - `channels`: the name of each channel.
     - `parameters`: the known parameters of the environments, by name, with one number per environment; may be empty.
     - `attributes`: text that describes the data, by name (`system`, `protocol`, …); may be empty.
+    - `trajectory_names`: the names of each environment's trajectories, all different; `None` if they were never named.
+        Names that only count 0, 1, 2, … are no names.
 
     Use [`Trajectories.from_arrays`][] to create one: it has default names and accepts nested lists of unequal lengths.
 
@@ -57,20 +59,23 @@ class Trajectories:
     channels: tuple[str, ...]
     parameters: Mapping[str, Float[np.ndarray, " env"]] = field(default_factory=dict)
     attributes: Mapping[str, str] = field(default_factory=dict)
+    trajectory_names: tuple[tuple[str, ...], ...] | None = None
 
     def __post_init__(self):
         times, states = _canonical.pack(self.times, self.states)
+        environments = _canonical.unique_names("environments", self.environments, len(self.states))
         canonical = {
             "times": times,
             "states": states,
-            "environments": _canonical.unique_names("environments", self.environments, len(self.states)),
+            "environments": environments,
             "channels": _canonical.unique_names("channels", self.channels, states.shape[-1]),
             "parameters": _canonical.environment_parameters(self.parameters, len(self.states)),
             "attributes": MappingProxyType({str(k): str(v) for k, v in sorted(self.attributes.items())}),
+            "trajectory_names": _trajectory_names.canonical(self.trajectory_names, self.states, environments),
         }
         for name, value in canonical.items():
             object.__setattr__(self, name, value)
-        _canonical.check(self.times, self.states, self.environments)
+        _canonical.check(self.times, self.states, self.environments, self.trajectory_names)
 
     @classmethod
     def from_arrays(
@@ -82,6 +87,7 @@ class Trajectories:
         channels: Iterable[str] | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
         attributes: Mapping[str, str] | None = None,
+        trajectory_names: Iterable[Iterable[str]] | None = None,
     ) -> "Trajectories":
         """Create trajectories from arrays, or from nested lists `[environment][trajectory]` of arrays.
 
@@ -91,7 +97,7 @@ class Trajectories:
             `(time,)`.
         - `states`: `(env, traj, time, *space, channel)` or nested lists of `(time, *space, channel)`.
         - `environments`, `channels`: their names, by default `e0, e1, …` and `x0, x1, …`.
-        - `parameters`, `attributes`: as in the fields of `Trajectories`.
+        - `parameters`, `attributes`, `trajectory_names`: as in the fields of `Trajectories`.
 
         >>> import numpy as np
         >>> short, long = np.zeros((3, 2)), np.ones((7, 2))
@@ -107,6 +113,7 @@ class Trajectories:
             channels=default("x", dense_states.shape[-1]) if channels is None else tuple(channels),
             parameters={k: np.asarray(v, np.float64) for k, v in (parameters or {}).items()},
             attributes=attributes or {},
+            trajectory_names=None if trajectory_names is None else tuple(map(tuple, trajectory_names)),
         )
 
     @property
@@ -239,6 +246,8 @@ class Trajectories:
             "parameters": list(self.parameters),
             "attributes": dict(self.attributes),
         }
+        if self.trajectory_names is not None:  # without names, the fingerprint is that of files of format 1
+            labels["trajectory_names"] = self.trajectory_names
         digest = hashlib.sha256(json.dumps(labels, sort_keys=True).encode())
         for array in (self.times, self.states, *self.parameters.values()):
             digest.update(np.ascontiguousarray(array, "<f8").data)
@@ -247,7 +256,7 @@ class Trajectories:
     def __reduce__(self):
         # `MappingProxyType` cannot be pickled or copied.
         names = (self.environments, self.channels, dict(self.parameters), dict(self.attributes))
-        return Trajectories, (self.times, self.states, *names)
+        return Trajectories, (self.times, self.states, *names, self.trajectory_names)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Trajectories) and self.fingerprint == other.fingerprint
@@ -284,6 +293,7 @@ class Trajectories:
             channels=self.channels,
             parameters={name: values[list(environments)] for name, values in self.parameters.items()},
             attributes=self.attributes,
+            trajectory_names=_trajectory_names.taken(self.trajectory_names, chosen),
         )
 
 

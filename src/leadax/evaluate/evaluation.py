@@ -1,6 +1,7 @@
 """How wrong forecasts are: per environment, per time, per trajectory, per member."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -84,7 +85,8 @@ class Evaluation:
     def std_over_trajectories(self) -> float:
         """Sample standard deviation of the error over trajectories; NaN for one trajectory."""
         per = self.mse_per_trajectory
-        return float(np.std(per, axis=1, ddof=1).mean()) if per.shape[1] > 1 else float("nan")
+        with np.errstate(invalid="ignore"):  # infinite errors have no deviation
+            return float(np.std(per, axis=1, ddof=1).mean()) if per.shape[1] > 1 else float("nan")
 
     @property
     def nmse_per_channel(self) -> dict[str, float]:
@@ -96,6 +98,11 @@ class Evaluation:
     def nmse(self) -> float:
         """The mean over channels of their normalised errors."""
         return float(np.mean(list(self.nmse_per_channel.values())))
+
+    @property
+    def nmse_per_seed(self) -> np.ndarray:
+        """Of each member."""
+        return (_mean(self.channel_sums, self.channel_counts, axis=(1, 2, 3)) / self.variances).mean(axis=-1)
 
     @property
     def r2(self) -> float:
@@ -154,6 +161,26 @@ class Evaluation:
             lines += [f"{self.diverged} of {int(self._observed.sum())} forecasts diverged"]
         lines += [f"  {name:30} {value:.3e}" for name, value in self.mse_per_environment.items()]
         return "\n".join(lines)
+
+
+def pooled(parts: Sequence[Evaluation]) -> Evaluation:
+    """The errors on several parts of the data as one, for example of all folds of a cross-validation.
+
+    >>> one = Evaluation(np.ones((2, 1, 3, 4, 1)), np.ones((1, 3, 4, 1)), ("e",), "clean", ("x",), *2 * [np.ones(1)])
+    >>> pooled([one, one]).mse_per_trajectory.shape
+    (2, 6)
+    """
+    first, longest = parts[0], max(part.channel_counts.shape[2] for part in parts)
+    padded = lambda array: np.pad(array, [(0, 0)] * (array.ndim - 2) + [(0, longest - array.shape[-2]), (0, 0)])
+    weights = [part.channel_counts.sum(axis=(0, 1, 2)) for part in parts]
+    average = lambda name: np.average([getattr(part, name) for part in parts], axis=0, weights=weights)
+    return replace(
+        first,
+        channel_sums=np.concatenate([padded(part.channel_sums) for part in parts], axis=2),
+        channel_counts=np.concatenate([padded(part.channel_counts) for part in parts], axis=1),
+        variances=average("variances"),
+        scales=average("scales"),
+    )
 
 
 def summarise(

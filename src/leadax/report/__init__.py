@@ -2,7 +2,7 @@
 
 from .data import data_figures as data_figures
 from .data import data_page as data_page
-from .models import model_figures as model_figures
+from .figures import model_figures as model_figures
 from .models import model_page as model_page
 from .page import Bold as Bold
 from .page import Page as Page

@@ -1,95 +1,54 @@
-"""Errors as curves: during training, and over the time of a forecast."""
+"""Errors over the time of a forecast."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..data import Trajectories
+from .axes import plain_numbers
 from .forecasts import first_complete
 from .style import drawable, label, method_colours, new_figure, styled
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from ..evaluate import Evaluation
-    from ..model import Model
-    from ..records import Look
 
-SIZE = (7.2, 3.4)
+SIZE = (7.2, 3.2)
 MAX_INTERVALS = 40
-# How the lines of a method look, by what they show.
-KINDS: dict[str, dict[str, Any]] = {
-    "test error": {"lw": 1.6},
-    "validation error": {"lw": 1.2, "ls": (0, (1, 1.5))},
-    "training loss": {"lw": 0.7, "ls": (0, (4, 2)), "alpha": 0.8},
-}
+# For baselines: thin and grey, told apart by their dashes.
+DASHES = ((0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (2, 1)))
 
 
-def learning_curves(models: "Mapping[str, Model]") -> "Figure | None":
-    """Errors and training loss of each method over its steps; None if no model has a record of its training."""
-    from matplotlib.lines import Line2D
+def error_over_time(
+    evaluations: "Mapping[str, Evaluation]",
+    test: Trajectories,
+    baselines: "Mapping[str, Evaluation] | None" = None,
+) -> "Figure | None":
+    """The normalised squared error of each method's forecasts at each time since their start.
 
-    recorded = {name: model.training.looks for name, model in models.items() if model.training and model.training.looks}
-    if not recorded:
+    None where the times of the errors are not known: errors of a cross-validation are not in the order of the data.
+    """
+    given = [*evaluations.values(), *(baselines or {}).values()]
+    if any(evaluation.counts.shape != test.times.shape for evaluation in given):
         return None
-    colours = method_colours(models)
-    with styled():
-        figure = new_figure(*SIZE)
-        axis = figure.subplots()
-        kinds = set().union(*(_curves(axis, looks, colours[name]) for name, looks in recorded.items()))
-        _steps_axis(axis)
-        axis.set(yscale="log", ylabel="error")
-        entries = [(Line2D([], [], color=colours[name], lw=1.6), label(name, 40)) for name in recorded]
-        entries += [(Line2D([], [], color="#444444", **style), kind) for kind, style in KINDS.items() if kind in kinds]
-        figure.legend(*zip(*entries, strict=True), loc="outside right upper")
-    return figure
-
-
-def _curves(axis: "Axes", looks: "Sequence[Look]", colour: str) -> set[str]:
-    """Draw what one method recorded; returns the kinds of lines that there are."""
-    steps = np.array([look.step for look in looks])
-    recorded = {
-        "test error": [look.test for look in looks],
-        "validation error": [look.validation for look in looks],
-        "training loss": [look.loss for look in looks],
-    }
-    found = {kind: np.array(values, float) for kind, values in recorded.items() if None not in values}
-    for kind, values in found.items():
-        _seeds(axis, steps, values, color=colour, **KINDS[kind])
-    return set(found)
-
-
-def _seeds(axis: "Axes", steps: np.ndarray, values: np.ndarray, **style: Any) -> None:
-    """The mean over seeds as a line, and the range from the best seed to the worst as a band."""
-    per_seed = drawable(values)
-    axis.plot(steps, per_seed.mean(axis=1), marker="." if len(steps) <= 5 else "", **style)
-    if per_seed.shape[1] > 1:
-        axis.fill_between(steps, per_seed.min(axis=1), per_seed.max(axis=1), color=style["color"], alpha=0.15, lw=0)
-
-
-def _steps_axis(axis: "Axes") -> None:
-    from matplotlib.ticker import LogLocator, NullFormatter
-
-    axis.set(xscale="log", xlabel="step")
-    axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.xaxis.set_major_formatter(lambda step, _: f"{step:,.0f}")
-    axis.xaxis.set_minor_formatter(NullFormatter())
-
-
-def error_over_time(evaluations: "Mapping[str, Evaluation]", test: Trajectories) -> "Figure":
-    """The mean squared error of each method's forecasts at each time since their start."""
     since_start, colours = elapsed(test), method_colours(evaluations)
     with styled():
         figure = new_figure(*SIZE)
         axis = figure.subplots()
+        for k, (name, evaluation) in enumerate((baselines or {}).items()):
+            style = {"color": "#888888", "ls": DASHES[k % len(DASHES)], "lw": 1.0}
+            axis.plot(*error_at_times(evaluation, since_start), label=label(name, 30), **style)
         for name, evaluation in evaluations.items():
             times, errors = error_at_times(evaluation, since_start)
             marker = "." if len(times) <= 50 else ""
-            axis.plot(times, errors, color=colours[name], marker=marker, ms=4, lw=1.4, label=label(name, 40))
-        axis.set(yscale="log", xlabel="time since the start of the forecast", ylabel="mean squared error")
-        figure.legend(*axis.get_legend_handles_labels(), loc="outside right upper")
+            axis.plot(times, errors, color=colours[name], marker=marker, ms=4, lw=1.4, label=label(name, 30))
+        axis.set(yscale="log", xlabel="time since the start of the forecast", ylabel="squared error / variance")
+        plain_numbers(axis)
+        handles, labels = axis.get_legend_handles_labels()
+        order = sorted(range(len(labels)), key=lambda k: k < len(baselines or {}))
+        figure.legend([handles[k] for k in order], [labels[k] for k in order], loc="outside right upper")
     return figure
 
 
@@ -107,7 +66,9 @@ def elapsed(data: Trajectories) -> np.ndarray:
 
 
 def error_at_times(evaluation: "Evaluation", elapsed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Times since the start, and the mean squared error there over all seeds, environments and trajectories.
+    """Times since the start, and the normalised error there over all seeds, environments and trajectories.
+
+    Normalised by the variance of each channel: channels may have different units.
 
     If trajectories have different times, these are the centres of time intervals.
 
@@ -123,7 +84,8 @@ def error_at_times(evaluation: "Evaluation", elapsed: np.ndarray) -> tuple[np.nd
     counts = total(evaluation.counts)
     filled = counts > 0
     with np.errstate(all="ignore"):  # errors of forecasts that blew up
-        return times[filled], drawable(total(evaluation.sums.mean(axis=0))[filled] / counts[filled])
+        errors = np.sum(evaluation.channel_sums.mean(axis=0) / evaluation.variances, axis=-1)
+        return times[filled], drawable(total(errors)[filled] / counts[filled])
 
 
 def _grouped(elapsed: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:

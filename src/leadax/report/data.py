@@ -7,19 +7,15 @@ import numpy as np
 from ..data import Trajectories
 from ..errors import InputError
 from .fields import space_time
+from .lines import MAX_COLUMNS, lines
 from .page import Page
-from .style import COLOURS, LARGEST, drawable, field_scale, framed, label, new_figure, short, styled
+from .style import LARGEST, drawable, field_scale, framed, label, new_figure, short, styled, which_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MAX_ROWS = 12
-MAX_LINES = 8
 MAX_CHANNELS = 8
-MAX_MARKERS = 200
-# Longer lines become images within an SVG: a page of 19 MB then has 0.2 MB.
-MAX_VECTOR = 2000
 SNAPSHOTS = 6
 
 
@@ -32,12 +28,8 @@ def data_page(data: Trajectories, title: str) -> Page:
         columns = [map(short, data.environments), *([f"{v:g}" for v in values] for values in data.parameters.values())]
         page.table(["environment", *map(short, data.parameters)], [list(row) for row in zip(*columns, strict=True)])
     page.heading("Trajectories")
-    for what, count, most in (
-        ("environments", len(data.environments), MAX_ROWS),
-        ("channels", len(data.channels), MAX_CHANNELS),
-    ):
-        if count > most:
-            page.text(f"The first {most} of {count:,} {what}.")
+    if len(data.channels) > MAX_CHANNELS:
+        page.text(f"The first {MAX_CHANNELS} of {len(data.channels):,} channels.")
     if max(np.nanmax(np.abs(data.states)), np.nanmax(np.abs(data.times))) > LARGEST:
         page.text(f"Numbers beyond ±{LARGEST:g} are drawn at that limit.")
     try:
@@ -52,57 +44,18 @@ def data_figures(data: Trajectories) -> "dict[str, Figure]":
     """The pictures of a data set by caption: snapshots of fields, lines for everything else."""
     if len(data.space) > 2:
         raise InputError(f"fields on a grid of {len(data.space)} dimensions cannot be drawn: select a plane of them")
-    first = "the first trajectory of each environment"
-    shown = enumerate(data.channels[:MAX_CHANNELS])
+    first = f"the first trajectory of {which_of(len(data.environments), MAX_ROWS)}"
+    each = enumerate(data.channels[:MAX_CHANNELS])
     with styled():
         if len(data.space) == 2:
             data, at = data.select(slice(MAX_ROWS), 0), f"at up to {SNAPSHOTS} times"
-            return {f"Channel {short(name)}: {first} {at}": _snapshots(data, c) for c, name in shown}
+            return {f"Channel {short(name)}: {first} {at}": _snapshots(data, c) for c, name in each}
         if len(data.space) == 1:
             data = data.select(slice(MAX_ROWS), 0)
-            return {f"Channel {short(name)}: {first} over space and time": _space_time(data, c) for c, name in shown}
-        plane = " and in the plane of its first two channels" if len(data.channels) > 1 else ""
-        return {f"Each environment over time{plane}": _lines(data.select(slice(MAX_ROWS), slice(MAX_LINES)))}
-
-
-def _lines(data: Trajectories) -> "Figure":
-    rows, plane = len(data.environments), len(data.channels) > 1
-    figure = new_figure(7.2, 1.0 + 1.35 * rows)
-    widths = [2.6, 1] if plane else [1]
-    axes = figure.subplots(rows, len(widths), squeeze=False, sharex="col", width_ratios=widths)
-    for e, row in enumerate(axes):
-        _over_time(row[0], data, e)
-        if plane:
-            _phase_portrait(row[1], data, e)
-    axes[-1, 0].set_xlabel("time")
-    if plane:
-        axes[-1, 1].set_xlabel(label(data.channels[0], 30))
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    # As many columns as the width has room for.
-    fitting = int(90 / (6 + max(map(len, labels), default=0)))
-    figure.legend(handles, labels, loc="outside upper right", ncols=max(1, min(len(labels), fitting)))
-    return figure
-
-
-def _over_time(axis: "Axes", data: Trajectories, e: int) -> None:
-    times, states = drawable(data.times[e]), drawable(data.states[e])
-    for i in range(data.counts[e]):
-        for c, channel in enumerate(data.channels[:MAX_CHANNELS]):
-            seen = np.isfinite(states[i, :, c])
-            marker = "." if seen.sum() <= MAX_MARKERS else ""
-            style = {"color": COLOURS[c], "alpha": 1.0 if i == 0 else 0.35, "marker": marker, "ms": 3}
-            name, long = label(channel, 30) if i == 0 else None, seen.sum() > MAX_VECTOR
-            axis.plot(times[i, seen], states[i, seen, c], label=name, rasterized=long, **style)
-    axis.set_title(label(data.environments[e], 80), loc="left")
-
-
-def _phase_portrait(axis: "Axes", data: Trajectories, e: int) -> None:
-    for states in drawable(data.states[e, : data.counts[e], :, :2]):
-        alpha = 0.35 if axis.lines else 1.0
-        x, y = states[np.isfinite(states).all(axis=-1)].T
-        axis.plot(x, y, color="#444444", alpha=alpha, rasterized=len(x) > MAX_VECTOR)
-        axis.plot(x[:1], y[:1], "o", ms=4, color="#444444", alpha=alpha)
-    axis.set_ylabel(label(data.channels[1], 16))
+            return {f"Channel {short(name)}: {first} over space and time": _space_time(data, c) for c, name in each}
+        groups = range(0, min(len(data.channels), MAX_CHANNELS), MAX_COLUMNS)
+        shown = [range(len(data.channels))[begin:MAX_CHANNELS][:MAX_COLUMNS] for begin in groups]
+        return dict(lines(data, channels, MAX_ROWS) for channels in shown)
 
 
 def _snapshots(data: Trajectories, channel: int) -> "Figure":

@@ -30,24 +30,30 @@ class Panel(NamedTuple):
 
 
 def vector_fields(model: "Model", data: Trajectories) -> "Figure":
-    """f and the g_e of the first environments, over the region of the data; colour is size, on one scale for all."""
+    """f and the g_e of the first environments, over the region of the data; colour is size, on one scale for all.
+
+    The size of a vector is measured in the standard unit of each channel: channels may have different units.
+    """
     x, y = grid(complete_states(data.states, None))
+    scale = np.asarray(model.units.scale)
     panels = _panels(model, data, x, y)
     rows, columns = panel_grid(len(panels), most=3)
     width = min(WIDTH, 3.8 * columns)
     # Of the data: far from them a net may have any size.
-    largest = max(float(np.nanmax(_size(panel.at_points), initial=0.0)) for panel in panels) or 1.0
+    largest = max(float(np.nanmax(_size(panel.at_points / scale), initial=0.0)) for panel in panels) or 1.0
     with styled():
         figure = new_figure(width, 0.4 + rows * 0.85 * width / columns)
         axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
         for axis, panel in zip(axes.flat, panels, strict=False):
-            _draw(axis, x, y, panel, largest)
+            _draw(axis, x, y, panel, scale, largest)
         for axis in axes.flat[len(panels) :]:
             axis.set_axis_off()
         figure.supxlabel(label(data.channels[0], 60), fontsize=8)
         figure.supylabel(label(data.channels[1], 60), fontsize=8)
         arrows = axes[0, 0].collections[0]
-        figure.colorbar(arrows, ax=axes, label="size of the vector", aspect=40, pad=0.02, extend="max")
+        figure.colorbar(
+            arrows, ax=axes, label="size, in standard units of the channels", aspect=40, pad=0.02, extend="max"
+        )
     return figure
 
 
@@ -80,7 +86,8 @@ def _panels(model: "Model", data: Trajectories, x: np.ndarray, y: np.ndarray) ->
 
     def panel(letter: str, name: str, field: "LearntField", of: slice) -> Panel:
         on_grid, at_points = np.split(_values(field, points), [ARROWS**2])
-        title = f"{letter}, {name}\nmean |{letter}| = {np.mean(_size(at_points[of])):.2g}"
+        size = np.mean(_size(at_points[of] / np.asarray(model.units.scale)))
+        title = f"{letter}, {name}\nmean |{letter}| = {size:.2g}"
         return Panel(title, on_grid.reshape(mesh.shape), points[ARROWS**2 :][of], at_points[of])
 
     panels = [panel("f", "shared", model.shared, slice(None))]
@@ -102,14 +109,16 @@ def _size(vectors: np.ndarray) -> np.ndarray:
     return np.hypot(vectors[..., 0], vectors[..., 1])
 
 
-def _draw(axis: "Axes", x: np.ndarray, y: np.ndarray, panel: Panel, largest: float) -> None:
+def _draw(axis: "Axes", x: np.ndarray, y: np.ndarray, panel: Panel, scale: np.ndarray, largest: float) -> None:
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
     # Without the palest yellows, which are lost on white.
     colours = ListedColormap(colormaps["viridis_r"](np.linspace(0.12, 1.0, 256)))
-    size = _size(panel.field)
-    direction = panel.field / np.where(size > 0, size, 1.0)[..., None]
+    # The angle is that of the tangent on the page; only the length is the same everywhere.
+    length = _size(panel.field)
+    direction = panel.field / np.where(length > 0, length, 1.0)[..., None]
+    size = _size(panel.field / scale)
     axis.plot(*panel.points.T, ".", ms=2.5, color="#333333", alpha=0.6, zorder=3)
     # Arrows of equal length: their directions can be read where they are small, too.
     shape: dict[str, Any] = {"pivot": "mid", "angles": "xy", "scale": 1.15 * ARROWS, "scale_units": "width"}

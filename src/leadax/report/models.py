@@ -3,118 +3,116 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..data import Trajectories
-from ..errors import InputError
-from .curves import error_over_time, learning_curves
-from .decomposition import vector_fields
-from .fields import field_comparison
-from .forecasts import forecast_first
+from .baselines import best_of, meanings
+from .figures import check_names, model_figures, not_drawn
+from .learnt import decomposed, share_table, share_text
+from .numbers import listed
 from .page import Page
-from .portraits import portraits
-from .style import short
-from .tables import environment_table, method_table
+from .tables import MAX_COLUMNS, channel_table, cost_table, environment_table, error_table
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from ..evaluate import Evaluation
     from ..model import Model
 
-MAX_ENVIRONMENTS = 12
-MAX_CHANNELS = 8
-
 
 def model_page(
-    models: "Mapping[str, Model]", evaluations: "Mapping[str, Evaluation]", test: Trajectories, title: str
+    models: "Mapping[str, Model]",
+    evaluations: "Mapping[str, Evaluation]",
+    test: Trajectories,
+    title: str,
+    baselines: "Mapping[str, Evaluation] | None" = None,
 ) -> Page:
-    """A page about models of the same environments: tables of their errors, then pictures.
+    """A page about models of the same environments: a verdict, tables of their errors, then pictures.
 
     **Arguments**
 
-    - `models`: by the name to show; `evaluations`: of each model on `test`, by the same names.
+    - `models`: by the name to show; `evaluations`: of each model on `test`, by the same names;
+    - `baselines`: evaluations of simple forecasts to compare with (`leadax.yardsticks`), by name.
     """
-    figures = model_figures(models, test, evaluations)
-    evaluations = {name: evaluations[name] for name in models}
+    check_names(models, evaluations)
+    evaluations, baselines = {name: evaluations[name] for name in models}, baselines or {}
     page = Page(title)
-    page.heading("Errors")
-    page.text(
-        "Mean squared error of forecasts from the first state of each test trajectory; the smallest is bold. "
-        "R² is the share of the variance that is explained. Diverged: trajectories whose forecast left all bounds."
-    )
-    page.table(*method_table(models, evaluations))
-    page.heading("Errors in each environment")
-    page.table(*environment_table(evaluations))
+    _verdict(page, evaluations, baselines)
+    _errors(page, models, evaluations, baselines, test)
+    _environments(page, evaluations, baselines)
     page.heading("Pictures")
-    for what, count, most in (
-        ("environments", len(test.environments), MAX_ENVIRONMENTS),
-        ("channels", len(test.channels), MAX_CHANNELS),
-    ):
-        if count > most:
-            page.text(f"Where {what} are shown one by one, these are the first of {count:,}.")
-    for caption, figure in figures.items():
+    if omitted := not_drawn(test):
+        page.text(omitted)
+    for caption, figure in model_figures(models, test, evaluations, baselines).items():
         page.figure(figure, caption)
+    _shares(page, models, evaluations, test)
     return page
 
 
-def model_figures(
-    models: "Mapping[str, Model]", test: Trajectories, evaluations: "Mapping[str, Evaluation]"
-) -> "dict[str, Figure]":
-    """The pictures of models by caption: how they learnt, how they forecast, and which f and g_e they found.
+def _verdict(page: Page, evaluations: "Mapping[str, Evaluation]", baselines: "Mapping[str, Evaluation]") -> None:
+    from ..choose import verdict
 
-    **Arguments**
-
-    - `models`: by the name to show; `evaluations`: of each model on `test`, by the same names.
-    """
-    _check_names(models, evaluations)
-    figures: dict[str, Figure] = {}
-    if (curves := learning_curves(models)) is not None:
-        figures[
-            "Errors and training loss (with its penalty, and of forecasts that may restart from the data): the mean "
-            "over seeds, and a band from the best seed to the worst"
-        ] = curves
-    caption = "Mean squared error of all test trajectories over the time of a forecast"
-    figures[caption] = error_over_time({name: evaluations[name] for name in models}, test)
-    return figures | _comparisons(models, test) | _decomposition(models, test, evaluations)
+    if len(evaluations) > 1 or baselines:
+        page.heading("Verdict")
+        page.text(verdict(evaluations, baselines))
 
 
-def _comparisons(models: "Mapping[str, Model]", test: Trajectories) -> "dict[str, Figure]":
-    """True and predicted states of the first test trajectory of each environment."""
-    if len(test.space) > 2:
-        return {}
-    forecasts = forecast_first(models, test, MAX_ENVIRONMENTS)
-    of, channels = "the first test trajectory of each environment", [short(name) for name in test.channels]
-    note = "; each forecast is the mean over seeds" if any(model.members > 1 for model in models.values()) else ""
-    if not test.space:
-        where = f"in the plane of {channels[0]} and {channels[1]}" if len(channels) > 1 else "over time"
-        return {f"Truth and forecasts of {of}, {where}{note}": portraits(forecasts, test.channels)}
-    shown = "at its last time" if len(test.space) == 2 else "over space (upwards) and time"
-    caption = lambda name: f"Channel {name}: truth, forecasts and their errors, {of} {shown}{note}"
-    return {caption(name): field_comparison(forecasts, c, name) for c, name in enumerate(channels[:MAX_CHANNELS])}
-
-
-def _decomposition(
-    models: "Mapping[str, Model]", test: Trajectories, evaluations: "Mapping[str, Evaluation]"
-) -> "dict[str, Figure]":
-    """f and g_e of one model with two channels: of LEADS if there is one, otherwise of the best that has them."""
-    from ..methods import Leads
-    from .predicted import has_field
-
-    having = [name for name, model in models.items() if test.state_shape == (2,) and has_field(model)]
-    if not having:
-        return {}
-    error = lambda name: np.nan_to_num(evaluations[name].mse, nan=np.inf, posinf=np.inf)
-    name = min(having, key=lambda name: (not isinstance(models[name].method, Leads), error(name)))
-    who = short(name) + (" (mean over seeds)" if models[name].members > 1 else "")
-    caption = f"What {who} learnt: f, shared by all environments, and g of single ones; dots are test data"
-    return {caption: vector_fields(models[name], test)}
-
-
-def _check_names(models: "Mapping[str, Model]", evaluations: "Mapping[str, Evaluation]") -> None:
-    if not models or set(models) != set(evaluations):
-        names = lambda given: ", ".join(map(short, given)) or "none"
-        raise InputError(
-            f"`models` and `evaluations` must have the same names, at least one; got {names(models)} and "
-            f"{names(evaluations)}"
+def _errors(
+    page: Page,
+    models: "Mapping[str, Model]",
+    evaluations: "Mapping[str, Evaluation]",
+    baselines: "Mapping[str, Evaluation]",
+    test: Trajectories,
+) -> None:
+    page.heading("Errors")
+    page.text(
+        "Of forecasts from the first state of each test trajectory. Normalised errors are mean squared errors divided "
+        "by the variance of each channel, then averaged over channels: 1 is as wrong as the mean of the data. The "
+        "smallest is bold; where two are equal, both are. R² is the share of the variance that is explained. Median: "
+        "half of the trajectories have a smaller normalised error. The mean squared error and its standard deviations "
+        "are in the units of the data. Diverged: forecasts that left all bounds."
+    )
+    if note := _cross_validated(evaluations, test):
+        page.text(note)
+    if baselines:
+        page.text(meanings(baselines))
+    page.table(*error_table(evaluations, baselines))
+    if any(evaluation.diverged for evaluation in evaluations.values()):
+        lost = [
+            f"{evaluation.diverged:,} of `{name}`" for name, evaluation in evaluations.items() if evaluation.diverged
+        ]
+        page.text(
+            f"Forecasts diverged, {listed(lost)}: their errors decide the mean. The median is the better measure."
         )
+    if len(next(iter(evaluations.values())).channels) > MAX_COLUMNS:
+        page.text("The normalised error of each channel:")
+        page.table(*channel_table({**evaluations, **baselines}))
+    page.table(*cost_table(models))
+
+
+def _cross_validated(evaluations: "Mapping[str, Evaluation]", test: Trajectories) -> str:
+    """Errors of a cross-validation are of more trajectories than the pictures."""
+    counted = max(evaluation.mse_per_trajectory.shape[1] for evaluation in evaluations.values())
+    drawn = int(test.counts.sum())
+    if counted <= drawn:
+        return ""
+    return (
+        f"Errors are of a cross-validation: of {counted:,} test trajectories in all folds. Costs, pictures and what "
+        f"was learnt are those of the models of one fold, with its {drawn:,} test trajectories."
+    )
+
+
+def _environments(page: Page, evaluations: "Mapping[str, Evaluation]", baselines: "Mapping[str, Evaluation]") -> None:
+    page.heading("Errors in each environment")
+    best = {best_of(baselines): baselines[best_of(baselines)]} if baselines else {}
+    page.text("Normalised errors" + "".join(f"; `{name}` is the best baseline" for name in best) + ".")
+    page.table(*environment_table({**evaluations, **best}))
+
+
+def _shares(
+    page: Page, models: "Mapping[str, Model]", evaluations: "Mapping[str, Evaluation]", test: Trajectories
+) -> None:
+    """How much of the dynamics is specific, for a model with both parts."""
+    from .parts import shares
+
+    name = decomposed(models, test, evaluations)
+    found = shares(models[name], test) if name is not None else []
+    if name is not None and any(share.shared for share in found) and any(share.specific for share in found):
+        page.text(share_text(name, found))
+        page.table(*share_table(found))

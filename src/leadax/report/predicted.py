@@ -35,9 +35,3 @@ def _forecasts(method: Method, levels: Levels, starts: Float[Array, "env *state"
         return jax.vmap(one)(levels.specific, starts, steps)
 
     return jax.vmap(member)(levels)
-
-
-def has_field(model: Model) -> bool:
-    """Whether a model has an f and g_e to show."""
-    shared, specific, _ = jax.tree.map(lambda a: a[0], model.levels)
-    return model.method.split(shared, jax.tree.map(lambda a: a[0], specific)) is not None

@@ -28,6 +28,9 @@ LARGEST = 1e100
 LONGEST_NAME = 80
 
 SETTINGS: dict[Any, Any] = {
+    "axes.formatter.limits": (-3, 4),
+    # 300.1 to 300.4 as such, not as 0.1 to 0.4 above a small "+3e2".
+    "axes.formatter.useoffset": False,
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlesize": 9,
@@ -106,7 +109,7 @@ def span_of(values: np.ndarray) -> tuple[float, float]:
     return (float(seen.min()), float(seen.max())) if seen.size else (0.0, 1.0)
 
 
-def field_scale(values: np.ndarray) -> dict[str, object]:
+def field_scale(values: np.ndarray) -> dict[str, Any]:
     """Colours for a field: from blue to red around zero if it has both signs, otherwise from dark to bright."""
     low, high = span_of(values)
     if low < 0 < high:
@@ -157,3 +160,12 @@ def panel_grid(count: int, most: int = 5) -> tuple[int, int]:
     """
     columns = count if count <= most else min(range(most, 1, -1), key=lambda c: -count % c)
     return -(-count // columns), columns
+
+
+def which_of(total: int, most: int) -> str:
+    """The environments in a picture that shows so many at most.
+
+    >>> which_of(3, 12), which_of(200, 12)
+    ('each environment', 'the first 12 of 200 environments')
+    """
+    return "each environment" if total <= most else f"the first {most} of {total:,} environments"

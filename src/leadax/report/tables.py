@@ -2,8 +2,11 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from .numbers import UNKNOWN, readable
 from .page import Bold
 from .style import short
 
@@ -11,72 +14,118 @@ if TYPE_CHECKING:
     from ..evaluate import Evaluation
     from ..model import Model
 
-UNKNOWN = "–"
-HEADER = ["method", "mean squared error", "± seeds", "± trajectories", "R²", "diverged"]
 COST = ["parameters", "steps"]
+# With more channels than this, their errors are in a table of their own.
+MAX_COLUMNS = 4
 
 
-def method_table(
-    models: "Mapping[str, Model]", evaluations: "Mapping[str, Evaluation]"
-) -> tuple[list[str], list[list[str]]]:
-    """Header and rows: the errors of each method, and what they cost."""
-    best = smallest({name: evaluations[name].mse for name in models})
-    rows = [_method(name, models[name], evaluations[name], best=name == best) for name in models]
-    return [*HEADER, *COST, "seconds"], rows
+class Table(NamedTuple):
+    """The arguments of `Page.table`; `muted`: the positions of rows that are there for comparison only."""
+
+    header: list[str]
+    rows: list[list[str]]
+    muted: tuple[int, ...] = ()
 
 
-def _method(name: str, model: "Model", evaluation: "Evaluation", *, best: bool) -> list[str]:
-    trajectories = evaluation.mse_per_trajectory.shape[1]
+def error_table(evaluations: "Mapping[str, Evaluation]", baselines: "Mapping[str, Evaluation] | None" = None) -> Table:
+    """The errors of each method and, muted, of simple baselines; the smallest normalised error first."""
+    rows = [(evaluation, name, False) for name, evaluation in evaluations.items()]
+    rows += [(evaluation, name, True) for name, evaluation in (baselines or {}).items()]
+    rows.sort(key=lambda row: finite_or_inf(row[0].nmse))
+    best = readable(rows[0][0].nmse) if math.isfinite(rows[0][0].nmse) else None
+    channels = rows[0][0].channels if 1 < len(rows[0][0].channels) <= MAX_COLUMNS else ()
+    titles = [f"of {short(name, 30)}" for name in channels]
+    rest = ["R²", "median", "mean squared error", "± seeds", "± trajectories", "diverged"]
+    with np.errstate(all="ignore"):  # errors of forecasts that blew up
+        lines = [_errors(name, evaluation, channels, best) for evaluation, name, _ in rows]
+    muted = tuple(k for k, (_, _, baseline) in enumerate(rows) if baseline)
+    return Table(["method", "normalised error", *titles, *rest], lines, muted)
+
+
+def _errors(name: str, evaluation: "Evaluation", channels: Sequence[str], best: str | None) -> list[str]:
+    error, per_channel = readable(evaluation.nmse), evaluation.nmse_per_channel
+    # Errors that look the same are equal for the reader, too.
+    shown = Bold if error == best else str
     return [
-        Bold(short(name)) if best else short(name),
-        Bold(_error(evaluation.mse)) if best else _error(evaluation.mse),
-        _error(evaluation.std_over_seeds),
-        _error(evaluation.std_over_trajectories),
-        f"{evaluation.r2:.3f}" if abs(evaluation.r2) < 1e3 else _error(evaluation.r2),
-        f"{evaluation.diverged} of {trajectories}",
-        *_cost(model),
-        f"{model.training.seconds:,.0f}" if model.training else UNKNOWN,
+        shown(short(name)),
+        shown(error),
+        *(readable(per_channel[channel]) for channel in channels),
+        _share(evaluation.r2),
+        readable(evaluation.median_nmse),
+        readable(evaluation.mse),
+        readable(evaluation.std_over_seeds),
+        readable(evaluation.std_over_trajectories),
+        f"{evaluation.diverged:,} of {evaluation.mse_per_trajectory.shape[1]:,}",
     ]
 
 
-def learning_table(models: "Mapping[str, Model]") -> tuple[list[str], list[list[str]]]:
-    """Header and rows: where training ended, as the runs recorded it; means over seeds."""
+def _share(r2: float) -> str:
+    """R² with three decimals; never 1.000 where something is missing."""
+    if abs(r2) >= 100 or not math.isfinite(r2):
+        return readable(r2)
+    return "> 0.999" if 0.9995 <= r2 < 1 else f"{r2:.3f}".replace("-", "−")
+
+
+def channel_table(evaluations: "Mapping[str, Evaluation]") -> Table:
+    """The normalised error of each method in each channel."""
+    return _compared("channel", {name: evaluation.nmse_per_channel for name, evaluation in evaluations.items()})
+
+
+def environment_table(evaluations: "Mapping[str, Evaluation]") -> Table:
+    """The normalised error of each method in each environment."""
+    return _compared("environment", {name: _per_environment(evaluation) for name, evaluation in evaluations.items()})
+
+
+def _per_environment(evaluation: "Evaluation") -> dict[str, float]:
+    """Over the channels that were observed there; each divided by its variance in all of the data."""
+    counts = evaluation.channel_counts.sum(axis=(1, 2))
+    with np.errstate(all="ignore"):  # errors of forecasts that blew up
+        sums = np.where(evaluation.channel_counts > 0, evaluation.channel_sums, 0.0).sum(axis=(2, 3)).mean(axis=0)
+        per = np.where(counts > 0, sums / counts / evaluation.variances, 0.0).sum(axis=-1) / (counts > 0).sum(axis=-1)
+    return dict(zip(evaluation.environments, per.tolist(), strict=True))
+
+
+def _compared(what: str, errors: Mapping[str, Mapping[str, float]]) -> Table:
+    rows = []
+    for item in next(iter(errors.values())):
+        of = [per[item] for per in errors.values()]
+        best = readable(min(filter(math.isfinite, of), default=math.nan)) if len(of) > 1 else None
+        cells = [readable(value) for value in of]
+        rows.append([short(item), *(Bold(cell) if cell == best != UNKNOWN else cell for cell in cells)])
+    return Table([what, *map(short, errors)], rows)
+
+
+def cost_table(models: "Mapping[str, Model]") -> Table:
+    """What each method cost, and the step that its model is of."""
+    seconds = lambda model: f"{model.training.seconds:,.0f}" if model.training else UNKNOWN
+    rows = [[short(name), *_cost(model), seconds(model)] for name, model in models.items()]
+    return Table(["method", *COST, "kept from step", "seconds"], rows)
+
+
+def learning_table(models: "Mapping[str, Model]") -> Table:
+    """Where training ended, as the runs recorded it; means over seeds."""
     rows = []
     for name, model in models.items():
         last = model.training.looks[-1] if model.training and model.training.looks else None
         errors = [last.loss, last.error, last.validation, last.test] if last else [None] * 4
         rows.append([short(name), *map(_mean, errors), str(model.members), *_cost(model)])
-    return ["run", "loss", "training error", "validation error", "test error", "seeds", *COST], rows
+    names = ["loss", "training error", "validation error", "test error"]
+    return Table(["run", *names, "seeds", *COST, "kept from step"], rows)
 
 
-def environment_table(evaluations: "Mapping[str, Evaluation]") -> tuple[list[str], list[list[str]]]:
-    """Header and rows: the mean squared error of each method in each environment."""
-    errors = {name: evaluation.mse_per_environment for name, evaluation in evaluations.items()}
-    rows = []
-    for environment in next(iter(errors.values())):
-        of = {name: per[environment] for name, per in errors.items()}
-        best = smallest(of) if len(of) > 1 else None
-        rows.append([short(environment), *(Bold(_error(v)) if k == best else _error(v) for k, v in of.items())])
-    return ["environment", *map(short, errors)], rows
-
-
-def smallest(errors: Mapping[str, float]) -> str | None:
-    """The name of the smallest finite error.
-
-    >>> smallest({"LEADS": 1e-3, "One-For-All": 0.5, "diverged": float("nan")})
-    'LEADS'
-    """
-    return min((name for name, error in errors.items() if math.isfinite(error)), key=lambda n: errors[n], default=None)
+def finite_or_inf(error: float) -> float:
+    """For sorting: what is not a number comes last."""
+    return error if math.isfinite(error) else math.inf
 
 
 def _cost(model: "Model") -> list[str]:
-    """Parameters and steps."""
-    return [f"{model.parameter_count:,}", f"{model.training.steps:,}" if model.training else UNKNOWN]
+    """Parameters, steps, and the steps that the members were kept from."""
+    if model.training is None:
+        return [f"{model.parameter_count:,}", UNKNOWN, UNKNOWN]
+    kept = model.training.kept or (model.training.steps,)
+    span = f"{min(kept):,}" if min(kept) == max(kept) else f"{min(kept):,} to {max(kept):,}"
+    return [f"{model.parameter_count:,}", f"{model.training.steps:,}", span]
 
 
 def _mean(values: Sequence[float] | None) -> str:
-    return _error(sum(values) / len(values)) if values else UNKNOWN
-
-
-def _error(value: float) -> str:
-    return f"{value:.2e}" if math.isfinite(value) else UNKNOWN if math.isnan(value) else "∞"
+    return readable(sum(values) / len(values)) if values else UNKNOWN

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .axes import plain_numbers
 from .style import COLOURS, LARGEST, new_figure, styled
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def error_and_bound(lines: Sequence[Mapping[str, Any]]) -> "Figure":
         for axis in (left, right):
             environments_axis(axis, sorted({line["m"] for line in lines}))
             axis.set_yscale("log")
-            _plain_numbers(axis)
+            plain_numbers(axis)
         figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4, handlelength=2.5)
     return figure
 
@@ -55,8 +56,8 @@ def samples_and_bound(m: Sequence[int], n: Sequence[int], bound: Sequence[float 
             environments_axis(axis, m)
         left.set(title="sufficient samples", ylabel="samples per environment, n")
         right.set(title="bound on test error − training error", ylabel="ε")
-        _plain_numbers(left)
-        _plain_numbers(right)
+        plain_numbers(left)
+        plain_numbers(right)
     return figure
 
 
@@ -84,16 +85,3 @@ def environments_axis(axis: "Axes", m: Sequence[int]) -> None:
     axis.set_xticks(list(m), [f"{x:g}" for x in m])
     axis.xaxis.set_minor_locator(NullLocator())
     axis.set_xlabel("environments m")
-
-
-def _plain_numbers(axis: "Axes") -> None:
-    """Labels such as 20 and 50 in place of powers of ten, where there are few decades."""
-    from matplotlib.ticker import LogLocator, NullFormatter
-
-    low, high = axis.get_ylim()
-    if high > 1e3 * low:
-        return
-    # With ticks at 1, 2 and 5 alone, less than a decade would have too few.
-    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high > 10 * low else tuple(range(1, 10))))
-    axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axis.yaxis.set_minor_formatter(NullFormatter())

@@ -1,28 +1,45 @@
 """How a run ends: its model and its result, saved the same way whoever asked for it."""
 
+import dataclasses
 import math
 from typing import Any
 
 from ..data import Trajectories
-from ..evaluate import evaluate
+from ..evaluate import evaluate, solver_gap
 from ..model import Model
-from .run_folder import MODEL, RunFolder
+from ..yardsticks import Yardsticks
+from .run_folder import MODEL, YARDSTICKS, RunFolder
 
 
-def finish(folder: RunFolder, model: Model, train: Trajectories, test: Trajectories | None) -> None:
+def finish(
+    folder: RunFolder,
+    model: Model,
+    train: Trajectories,
+    test: Trajectories | None,
+    validation: Trajectories | None = None,
+) -> None:
     """Save a trained model and its errors in the run's folder."""
+    simple = Yardsticks.learnt(train)
     model.save(folder.path / MODEL)
-    folder.write_result({**result_of(model, train, test), "run": str(folder.path)})
+    simple.save(folder.path / YARDSTICKS)
+    document = _result(model, simple, train, test)
+    if validation is not None:
+        assert model.training is not None
+        document["validation"] = {**evaluate(model, validation).to_json(), "kept": list(model.training.kept or ())}
+    folder.write_result({**document, "run": str(folder.path)})
 
 
-def result_of(model: Model, train: Trajectories, test: Trajectories | None) -> dict[str, Any]:
+def _result(model: Model, simple: Yardsticks, train: Trajectories, test: Trajectories | None) -> dict[str, Any]:
     """The document that `leadax train --json` prints, but for the folder's name."""
     training = model.training
     assert training is not None, "a model that was trained knows how"
     document = evaluate(model, train).to_json()
     if test is not None:
-        document["test"] = _on_test_data(model, test)
+        document["test"] = _on_test_data(model, simple, test)
+    if training.reliability is not None:
+        document |= dataclasses.asdict(training.reliability)
     return document | {
+        "solver_gap": solver_gap(model, train),
         "steps": training.steps,
         "seconds": training.seconds,
         "steps_per_second": training.steps / max(training.seconds, 1e-9),
@@ -31,12 +48,13 @@ def result_of(model: Model, train: Trajectories, test: Trajectories | None) -> d
     }
 
 
-def _on_test_data(model: Model, test: Trajectories) -> dict[str, Any]:
+def _on_test_data(model: Model, simple: Yardsticks, test: Trajectories) -> dict[str, Any]:
     last = evaluate(model, test)
     assert model.training is not None
     smallest = model.training.smallest_test_errors or tuple(last.mse_per_seed)
     return {
         **last.to_json(),
+        "baselines": simple.document(test, protocol=last.protocol),
         "last": _number(last.mse),
         "minimum": _number(sum(smallest) / len(smallest)),
         "minimum_per_seed": [_number(float(value)) for value in smallest],

@@ -70,7 +70,7 @@ def fit(
             folder.result()  # refuses a damaged one
             return Model.load(folder.path / MODEL, method=trainer.methods[0])
         model = trainer.trained(monitor, folder)[0]
-        finish(folder, model, train, test)
+        finish(folder, model, train, test, validation)
         return model
 
 

@@ -140,7 +140,8 @@ class Loop:
                 retries += 1
                 # The loss that is seen at a state is that before its last step: of the newest nothing is known yet.
                 failed = max(failed, int(np.max(state.step)))
-                good = older = self._sent_back(older, progress, state.step, retries)
+                wrong = np.asarray(~progress.finite | (progress.terms.error.mean(axis=1) > explosion))
+                good = older = self._sent_back(older, progress, state.step, wrong, retries)
                 state, step = self._placed(good), int(good.step[0])
                 continue
             saving = step % self.task.checkpoint_every == 0 or step == self.task.steps
@@ -200,8 +201,13 @@ class Loop:
             if stop or step >= target:
                 return state, progress, stop
 
-    def _sent_back(self, good: TrainState, progress: Progress, steps: Array, retries: int) -> TrainState:
-        """The last good state with a smaller learning rate; or a `RunError` where that is not wanted, or hopeless."""
+    def _sent_back(
+        self, good: TrainState, progress: Progress, steps: Array, wrong: np.ndarray, retries: int
+    ) -> TrainState:
+        """The last good state; or a `RunError` where that is not wanted, or hopeless.
+
+        Only members that went `wrong` get a smaller learning rate: the others take the same steps again.
+        """
         # The member that went wrong, and its environment with the largest error, or the first that is not a number.
         # Members on other devices may have gone further.
         worst = np.nan_to_num(progress.terms.error.mean(axis=1), nan=np.inf, posinf=np.inf)
@@ -219,7 +225,7 @@ class Loop:
         self.looks = [look for look in self.looks if look.step <= kept]
         if self.folder:
             self.folder.rewrite_metrics(self.looks)
-        return good._replace(rate=good.rate * 0.5)
+        return good._replace(rate=np.where(wrong, good.rate * np.float32(0.5), good.rate).astype(good.rate.dtype))
 
     def _look(self, state: TrainState, progress: Progress, step: int, seconds: float) -> None:
         method, held_out = self.task.method, (self.task.test, self.task.validation)

@@ -30,6 +30,7 @@ from ..records import Config, Look, entry, looks_from_json, looks_to_json
 SCHEMA = 2
 KEPT = 2
 STATE, MODEL, RESULT, METRICS = "state.safetensors", "model.safetensors", "result.json", "metrics.jsonl"
+YARDSTICKS = "yardsticks.safetensors"
 
 
 class RunFolder:

@@ -45,7 +45,9 @@ def _work(options: Options, method: str, folder: Path) -> Sequence[Row]:
     train, test, new, new_test = (simulated(SYSTEM, split, options.protocol, options.seed) for split in splits)
     known = trained(options, SYSTEM, method, folder / "known")
     how = training(SYSTEM, options)
-    novel = adapt(known, new, key=jr.key(options.seed), steps=options.steps, run=folder / "novel", **how)
+    novel = adapt(
+        known, new, key=jr.key(options.seed), scheme="specific", steps=options.steps, run=folder / "novel", **how
+    )
     stages = {"known": (known, train, test), "novel": (novel, new, new_test)}
     return [
         {**columns_of(SYSTEM, method, train, options.protocol), **row, **config_column(folder / stage)}

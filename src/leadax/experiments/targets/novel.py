@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax.random as jr
 
-from ...adapt import SCHEMES, adapt
+from ...adapt import adapt
 from ...data import Trajectories
 from ...evaluate import evaluate
 from ...model import Model
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 # The method whose f is taken.
 METHOD = "leads"
+SCHEMES = ("specific", "shared-only", "scratch")
 AT = (50, 2_500, 10_000)
 # Test errors of the paper at these steps. Alone, f does not learn.
 PAPER = {

@@ -26,7 +26,7 @@ from leadax import (
     adapt,
     evaluate,
 )
-from leadax.adapt import _defaults
+from leadax.adapt.ways import defaults_of
 from leadax.data.units import Box
 from leadax.methods import Gbml
 from leadax.train import Interrupted, RunFolder, loop
@@ -47,7 +47,7 @@ def model_of(method=LINEAR, members: int = 1, box=None, dtype="float32", seed=0)
 
 
 def learn(model, data=NOVEL, recipe=None, **settings):
-    chosen = {"steps": 4, "learning_rate": 0.02, "key": jr.key(0), **settings}
+    chosen = {"scheme": "specific", "steps": 4, "learning_rate": 0.02, "key": jr.key(0), **settings}
     return adapt(model, data, recipe=Recipe(look_every=2, **(recipe or {})), **chosen)
 
 
@@ -127,8 +127,8 @@ def test_steps_are_no_longer_than_those_of_the_model():
     slow = dataclasses.replace(UNITS, time=5.0)
     fields = {field.name: getattr(model_of(), field.name) for field in dataclasses.fields(Model)}
     model = Model(**fields | {"units": slow, "longest_step": 0.1 / slow.time})
-    assert _defaults(model, NOVEL).longest_step == pytest.approx(0.1)
-    assert _defaults(model, NOVEL).units == slow
+    assert defaults_of(model, NOVEL).longest_step == pytest.approx(0.1)
+    assert defaults_of(model, NOVEL).units == slow
 
 
 def test_scratch_is_one_per_env_with_the_nets_of_the_model():
@@ -142,7 +142,11 @@ def test_scratch_is_one_per_env_with_the_nets_of_the_model():
     ("method", "wrong", "match"),
     [
         (OneForAll(net=Linear), {}, "OneForAll has nothing specific .*use the scheme `shared-only`"),
-        (OnePerEnv(net=Linear), {}, "OnePerEnv shares nothing between environments: .*use the scheme `scratch`"),
+        (
+            OnePerEnv(net=Linear),
+            {},
+            "OnePerEnv shares nothing .*use the scheme `mixture` or `scratch`",
+        ),
         (OnePerEnv(net=Linear), {"scheme": "shared-only"}, "OnePerEnv shares nothing between environments"),
         (LINEAR, {"scheme": "sepcific"}, "unknown scheme `sepcific`: did you mean `specific`"),
         (LINEAR, {"data": Trajectories.from_arrays(range(3), np.ones((1, 1, 3, 3)))}, r"states of shape \(3,\), the"),

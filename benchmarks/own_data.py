@@ -1,0 +1,101 @@
+"""Defaults on data that no preset knows: LEADS, other methods and simple forecasts on a dozen data sets.
+
+    python benchmarks/own_data.py                                  # simulated data sets
+    python benchmarks/own_data.py --measured FOLDER                # and real ones (theophylline.csv and others)
+    python benchmarks/own_data.py --only van-der-pol --seeds 20    # one of them, for example to count divergences
+    python benchmarks/own_data.py --table                          # what was measured so far
+
+Nothing is chosen for a data set: every method has its defaults. Each result is written to `benchmarks/own_data.json` as
+soon as it is there; what is in that file is not measured again. Errors are normalised by the variance of each channel.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import jax
+import jax.random as jr
+from own_data_sets import SIMULATED, measured
+
+import leadax as lx
+from leadax.methods import METHODS
+
+RESULTS = Path(__file__).with_name("own_data.json")
+KEYS = ("data", "method", "steps", "seeds")
+
+
+def main() -> None:
+    """Measure what is missing, then print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--measured", type=Path, help="a folder with real measurements")
+    parser.add_argument("--only", help="data sets, separated by commas")
+    parser.add_argument("--methods", default="leads,one-per-env")
+    parser.add_argument("--steps", type=int, default=4_000)
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--table", action="store_true", help="measure nothing")
+    options = parser.parse_args()
+    rows = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    if not options.table:
+        _measure(options, rows)
+    print(table(rows))
+
+
+def _measure(options: argparse.Namespace, rows: list[dict]) -> None:
+    sets = SIMULATED | (measured(options.measured) if options.measured else {})
+    names = options.only.split(",") if options.only else list(sets)
+    for name in names:
+        for method in ("yardsticks", *options.methods.split(",")):
+            wanted = (name, method, *((0, 1) if method == "yardsticks" else (options.steps, options.seeds)))
+            if wanted in [tuple(row[key] for key in KEYS) for row in rows]:
+                continue
+            train, test = sets[name]()
+            rows += _yardsticks(name, train, test) if method == "yardsticks" else [_learnt(wanted, train, test)]
+            RESULTS.write_text(json.dumps(rows, indent=1) + "\n")
+            print(f"{name}: {method} {rows[-1]['nmse']:.3g}", flush=True)
+
+
+def _yardsticks(name: str, train: lx.Trajectories, test: lx.Trajectories) -> list[dict]:
+    errors = {simple: found.nmse for simple, found in lx.yardsticks(train, test).items()}
+    best = min(errors, key=errors.__getitem__)
+    common = {"data": name, "method": "yardsticks", "steps": 0, "seeds": 1}
+    return [{**common, "nmse": errors[best], "best": best, "all": errors}]
+
+
+def _learnt(wanted: tuple[str, str, int, int], train: lx.Trajectories, test: lx.Trajectories) -> dict:
+    _, method, steps, seeds = wanted
+    begin = time.perf_counter()
+    model = lx.fit(METHODS[method](), train, steps=steps, seeds=seeds, key=jr.key(0))
+    errors = lx.evaluate(model, test)
+    return {
+        **dict(zip(KEYS, wanted, strict=True)),
+        "nmse": errors.nmse,
+        "nmse_per_seed": errors.nmse_per_seed.tolist(),
+        "median_nmse": errors.median_nmse,
+        "mse": errors.mse,
+        "diverged": errors.diverged,
+        "train_nmse": lx.evaluate(model, train).nmse,
+        "seconds": round(time.perf_counter() - begin),
+        "devices": jax.local_device_count(),
+    }
+
+
+def table(rows: list[dict]) -> str:
+    """One line per data set, as in docs/own-data.md."""
+    lines = [
+        "| data | method | error ± seeds | median | diverged | training error | seconds |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in sorted(rows, key=lambda row: (row["data"], row["nmse"])):
+        if row["method"] == "yardsticks":
+            lines.append(f"| {row['data']} | *{row['best']}* | {row['nmse']:.2e} | | | | |")
+            continue
+        spread = max(row["nmse_per_seed"]) - min(row["nmse_per_seed"])
+        what = f"{row['method']} ({row['seeds']} seeds, {row['steps']} steps)"
+        error = f"{row['nmse']:.2e} ± {spread / 2:.0e} | {row['median_nmse']:.1e} | {row['diverged']}"
+        lines.append(f"| {row['data']} | {what} | {error} | {row['train_nmse']:.1e} | {row['seconds']} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""The ways to learn a new environment: which parameters learn, and where they start."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .._types import PRNGKey
+from ..data import Trajectories
+from ..data.units import Box
+from ..defaults import CLIP, Defaults, chosen_for
+from ..errors import InputError
+from ..methods import Levels, Method, OnePerEnv, Sizes
+from ..methods.mixture import MOST_DIRECTIONS, Mixture, family_of
+from ..model import Model
+from ..train import Start
+
+POINTS = 256  # at which the fields of known environments are compared
+
+
+def way(scheme: str, model: Model, data: Trajectories, key: PRNGKey) -> tuple[Method, Start | None]:
+    """The method of a scheme and where it starts: with what is shared fixed, or anew."""
+    check_scheme(scheme, model)
+    if scheme == "scratch":
+        return _one_per_env(model), None
+    if scheme == "mixture":
+        return _mixture(model, data, key)
+    return model.method, Start(_new_levels(model, data, key), ("specific",))
+
+
+def check_scheme(scheme: str, model: Model) -> None:
+    """An `InputError` if a model has nothing that the scheme could use."""
+    name = type(model.method).__name__
+    if scheme in ("specific", "shared-only") and not jax.tree.leaves(model.levels.shared):
+        raise InputError(
+            f"{name} shares nothing between environments: a new one can only be learnt as a mixture of known ones or "
+            "from scratch, use the scheme `mixture` or `scratch`"
+        )
+    if scheme == "specific" and not jax.tree.leaves(model.levels.specific):
+        raise InputError(
+            f"{name} has nothing specific that could learn: use the scheme `shared-only`, or a model of another method"
+        )
+    if scheme == "mixture" and not can_mix(model):
+        raise InputError(f"{name} of {len(model.environments)} environments cannot be mixed: use another scheme")
+
+
+def can_mix(model: Model) -> bool:
+    """Whether there are several environments, with vector fields that differ."""
+    shared, specific, _ = jax.tree.map(lambda a: a[0], model.levels)
+    several = len(model.environments) > 1 and bool(jax.tree.leaves(specific))
+    return several and model.method.split(shared, jax.tree.map(lambda a: a[0], specific)) is not None
+
+
+def defaults_of(model: Model, data: Trajectories) -> Defaults:
+    """The model's own units and steps: its shared parameters know no others."""
+    longest = model.longest_step * model.units.time
+    clip = model.training.config.clip if model.training else CLIP
+    box = None if model.box is None else model.box.union(Box.around(data, model.units))
+    return dataclasses.replace(chosen_for(data), units=model.units, longest_step=longest, clip=clip, box=box)
+
+
+def states_of(model: Model, data: Trajectories) -> np.ndarray:
+    """All states that were observed whole, in standard units, one per row."""
+    whole = data.observed.reshape(*data.times.shape, -1).all(axis=-1)
+    return model.units.standard(data.states[whole])
+
+
+def _one_per_env(model: Model) -> OnePerEnv:
+    """One-Per-Env with the nets of the model; a method without an architecture leaves it to the data."""
+    same = {name: getattr(model.method, name) for name in ("net", "solver", "substeps") if hasattr(model.method, name)}
+    return OnePerEnv(**same)
+
+
+def _new_levels(model: Model, data: Trajectories, key: PRNGKey) -> Levels:
+    keys = jax.random.split(jax.random.fold_in(key, 1), model.members)
+    sizes = Sizes(model.state_shape, len(data.environments))
+    new = lambda known, key: model.method.new_environments(known, sizes, key=key)
+    return Levels(model.levels.shared, jax.vmap(new)(model.levels.specific, keys))
+
+
+def _mixture(model: Model, data: Trajectories, key: PRNGKey) -> tuple[Mixture, Start]:
+    """At most a quarter as many numbers as values were observed in an environment."""
+    known = len(model.environments)
+    fewest = int(data.observed.sum(axis=tuple(range(1, data.states.ndim))).min())
+    mixture = Mixture(model.method, known, max(1, min(MOST_DIRECTIONS, known - 1, fewest // 4)))
+    states = jnp.asarray(_around(states_of(model, data), key), model.dtype)
+    family = lambda levels: family_of(mixture, levels.shared, levels.specific, states)
+    numbers = jnp.zeros((model.members, len(data.environments), mixture.count), model.dtype)
+    return mixture, Start(Levels(jax.vmap(family)(model.levels), numbers), ("specific",))
+
+
+def _around(states: np.ndarray, key: PRNGKey) -> np.ndarray:
+    """Some of the states, and others near them: fields are to be compared in a region, not along one curve."""
+    picked = np.asarray(jax.random.randint(jax.random.fold_in(key, 2), (POINTS,), 0, len(states)))
+    noise = np.asarray(jax.random.normal(jax.random.fold_in(key, 3), (POINTS, *states.shape[1:])))
+    return states[picked] + (0.5 * noise if states.ndim == 2 else 0.0)

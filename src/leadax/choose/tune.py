@@ -1,0 +1,158 @@
+"""`tune`: the method and the settings that suit a user's own data, found by cross-validation."""
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+
+from .._locks import exclusive
+from .._types import PRNGKey
+from ..data import Trajectories
+from ..defaults import chosen_for
+from ..errors import InputError
+from ..model import Model
+from ..train import Monitor, Recipe, RunFolder, fit
+from ..train.recipe import key_numbers
+from .journal import Journal, Winner
+from .search import Search, Standing
+from .tried import Tried, sentence, tried_of
+from .tuning import Tuning, rate_of, sampling_for
+
+METHODS = ("leads", "coda", "one-per-env", "one-for-all")
+
+
+class Tuned(NamedTuple):
+    """The model of the winner, trained on all data, and all that was tried, the best first."""
+
+    model: Model
+    tried: tuple[Tried, ...]
+
+
+def tune(
+    train: Trajectories,
+    *,
+    key: PRNGKey,
+    minutes: float | int = 10,
+    methods: Sequence[str] | None = None,
+    seeds: int = 1,
+    net: Any = None,
+    run: str | Path | None = None,
+    monitor: Monitor = Monitor(),
+    watch: Callable[[Standing], None] = lambda standing: None,
+) -> Tuned:
+    """Search for a method and its settings by cross-validation, and train the winner on all data.
+
+    **Arguments**
+
+    - `key`: a `jax.random` key, of the order in which candidates come and of their weights;
+    - `minutes`: for everything, training the winner included;
+    - `methods`: names to choose from, by default leads, coda, one-per-env and one-for-all;
+    - `seeds`: members of each candidate and of the model;
+    - `net`: the kind of net, as in `chosen_for`; its width and depth are chosen by the search;
+    - `run`: a folder for the search and for the run of the winner. An unfinished search or run there is resumed;
+    - `monitor`: who is told of each training; `watch`: who is told how the search stands.
+
+    Which candidates there was time for depends on the machine.
+
+    >>> import jax.random as jr, numpy as np
+    >>> t = np.linspace(0, 2, 9)
+    >>> data = Trajectories.from_arrays(t, np.stack([np.exp(-a * t) for a in (0.5, 1.0)])[:, None, :, None])
+    >>> tune(data, key=jr.key(0), minutes=0)
+    Traceback (most recent call last):
+    ...
+    leadax.errors.InputError: `minutes` must be a positive number, got 0: tune needs time to try things
+    """
+    how = {"minutes": minutes, "methods": methods, "seeds": seeds, "net": net, "monitor": monitor, "watch": watch}
+    found = search(train, key=key, run=run, **how)
+    return Tuned(found.fit(run=run, monitor=monitor), found.tried)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found: the winner, which is yet to be trained on all data, and all that was tried."""
+
+    journal: Journal
+    task: Tuning
+
+    @property
+    def winner(self) -> Winner:
+        """What is to be trained, and for how long."""
+        assert self.journal.winner is not None, "the search is over"
+        return self.journal.winner
+
+    @property
+    def tried(self) -> tuple[Tried, ...]:
+        """All that was tried, the best first."""
+        return tried_of(self.journal.records, [space.default for space in self.task.spaces])
+
+    @property
+    def sentence(self) -> str:
+        """The winner, and how much better it is than the defaults of the first method."""
+        return sentence(self.journal, [space.default for space in self.task.spaces])
+
+    def fit(self, *, run: str | Path | None = None, monitor: Monitor = Monitor()) -> Model:
+        """Train the winner on all data."""
+        candidate, steps, task = self.winner.candidate, self.winner.steps, self.task
+        return fit(
+            task.space(candidate).method(candidate),
+            task.train,
+            key=task.key,
+            steps=steps,
+            seeds=task.seeds,
+            learning_rate=rate_of(candidate),
+            defaults=chosen_for(task.train, task.net),
+            recipe=Recipe(sampling=sampling_for(steps), checkpoint_every=min(1_000, max(20, steps // 20))),
+            run=run,
+            monitor=monitor,
+        )
+
+
+def search(
+    train: Trajectories,
+    *,
+    key: PRNGKey,
+    minutes: float | int = 10,
+    methods: Sequence[str] | None = None,
+    seeds: int = 1,
+    net: Any = None,
+    run: str | Path | None = None,
+    monitor: Monitor = Monitor(),
+    watch: Callable[[Standing], None] = lambda standing: None,
+) -> Found:
+    """The first half of `tune`: everything but the last training."""
+    if not 0 < minutes < math.inf:
+        raise InputError(f"`minutes` must be a positive number, got {minutes:g}: tune needs time to try things")
+    task = Tuning.of(train, key, METHODS if methods is None else methods, seeds, net, monitor)
+    folder = None if run is None else Path(run)
+    with ExitStack() as stack:
+        if folder is not None:
+            with RunFolder(folder).locked():  # whoever trains there now
+                pass
+            stack.enter_context(exclusive(folder / ".search.lock"))
+        journal = Journal.open(task.asked(minutes), folder)
+        Search(
+            task.spaces,
+            len(task.folds),
+            60.0 * minutes,
+            task,
+            journal,
+            seed=key_numbers(key),
+            multiple=multiple_for(seeds),
+            should_stop=monitor.should_stop,
+            watch=watch,
+        ).run()
+    return Found(journal, task)
+
+
+def multiple_for(seeds: int) -> int:
+    """What the number of candidates in a group should be a multiple of, so that its members use all devices.
+
+    >>> multiple_for(jax.local_device_count())
+    1
+    """
+    devices = jax.local_device_count()
+    return devices // math.gcd(devices, seeds)

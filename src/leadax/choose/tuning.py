@@ -1,0 +1,111 @@
+"""How a group is trained and measured: candidates side by side, on one fold of the data."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .._types import PRNGKey
+from ..data import Trajectories
+from ..data.holdouts import folds
+from ..defaults import chosen_for
+from ..describe import describe
+from ..errors import InputError
+from ..evaluate import evaluate
+from ..methods.settings import positive
+from ..records import Look
+from ..train import Monitor, Recipe, ScheduledSampling, fit_side_by_side
+from ..train.recipe import key_numbers
+from .rungs import Score
+from .search import Measured
+from .space import Candidate, Group, Space, spaces
+
+FOLDS = 3
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The data of a search in folds, and how a group is trained on one of them."""
+
+    train: Trajectories
+    folds: list[tuple[Trajectories, Trajectories]]
+    spaces: tuple[Space, ...]
+    key: PRNGKey
+    seeds: int
+    net: Any
+    monitor: Monitor
+
+    @classmethod
+    def of(
+        cls, train: Trajectories, key: PRNGKey, methods: Sequence[str], seeds: int, net: Any, monitor: Monitor
+    ) -> "Tuning":
+        """Checked, and divided into folds."""
+        if not isinstance(train, Trajectories):
+            raise InputError(f"`train` must be Trajectories, got {type(train).__name__}: use `leadax.load(FILE)`")
+        positive("seeds", seeds)
+        try:
+            parts = folds(train, FOLDS)
+        except InputError as error:
+            raise InputError(
+                "there is nothing to validate on: tune needs two trajectories of every environment, or trajectories of "
+                "three points or more"
+            ) from error
+        return cls(train, parts, spaces(methods, chosen_for(train, net)), key, seeds, net, monitor)
+
+    def asked(self, minutes: float | int) -> dict[str, Any]:
+        """What a search must have been asked for to be resumed."""
+        return {
+            "train": self.train.fingerprint,
+            "methods": [space.name for space in self.spaces],
+            "minutes": float(minutes),
+            "seeds": self.seeds,
+            "net": describe(self.spaces[0].defaults.net),
+            "key": list(key_numbers(self.key)),
+        }
+
+    def space(self, candidate: Candidate) -> Space:
+        """The space that a candidate is from."""
+        return next(space for space in self.spaces if space.name == candidate.shape.method)
+
+    def __call__(self, group: Group, fold: int, steps: int, should_stop: Callable[[], bool]) -> Measured:
+        """Train a group on one fold, and measure it on what that holds out."""
+        train, held_out = self.folds[fold]
+        looks: list[Look] = []
+
+        def listen(look: Look, of: int) -> None:
+            looks.append(look)
+            self.monitor.listen(look, of)
+
+        models = fit_side_by_side(
+            [self.space(candidate).method(candidate) for candidate in group],
+            train,
+            key=self.key,
+            steps=steps,
+            seeds=self.seeds,
+            learning_rates=[rate_of(candidate) for candidate in group],
+            defaults=chosen_for(train, self.net),
+            recipe=Recipe(sampling=sampling_for(steps), look_every=min(50, max(1, steps // 4))),
+            monitor=Monitor(listen, should_stop=should_stop),
+        )
+        errors = [evaluate(model, held_out) for model in models]
+        # The first look comes after compilation.
+        taken = looks[-1].step - looks[0].step
+        pace = (looks[-1].seconds - looks[0].seconds) / taken if taken else looks[-1].seconds / steps
+        return Measured(tuple(Score(error.nmse, error.diverged) for error in errors), pace)
+
+
+def rate_of(candidate: Candidate) -> float:
+    """The learning rate of a candidate."""
+    return dict(candidate.numbers)["learning_rate"]
+
+
+def sampling_for(steps: int) -> ScheduledSampling:
+    """As usual, but never slower than the training is long: in the end, forecasts must hardly restart from the data.
+
+    >>> import jax.numpy as jnp
+    >>> sampling_for(12_000) == ScheduledSampling()
+    True
+    >>> round(float(sampling_for(300).probability(jnp.array(299))), 6)
+    0.01
+    """
+    usual = 4_600  # where it comes down to 0.01
+    return ScheduledSampling() if steps >= usual else ScheduledSampling.falling_to(0.01, steps)

@@ -1,0 +1,66 @@
+"""What is learnt from, validated on and tested on: files of their own, or parts of the data."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
+
+from ..errors import InputError
+from .console import optional
+
+if TYPE_CHECKING:
+    from ..data import Trajectories
+
+Test: TypeAlias = Annotated[
+    str | None,
+    optional(
+        "FRACTION|FILE",
+        "What errors are measured on and nothing is learnt from: a data file with the same environments, or a fraction "
+        "of DATA (whole trajectories where every environment has two or more, else the ends of all).",
+    ),
+]
+
+
+class Parts(NamedTuple):
+    """Data to learn from, to choose the best model on the way by, and to test on."""
+
+    train: "Trajectories"
+    validation: "Trajectories | None"
+    test: "Trajectories | None"
+
+
+def parts_of(data: "Trajectories", test: str | None, validate: str, read: "Callable[[Path], Trajectories]") -> Parts:
+    """Divide data as `--test` and `--validate` say; `read` opens a file."""
+    from ..data import hold_out
+
+    testing = None
+    if test is not None and is_fraction(test):
+        data, testing = _named("--test", lambda: hold_out(data, float(test)))
+    elif test is not None:
+        testing = read(Path(test))
+    if validate in ("auto", "none") or is_fraction(validate):
+        how = validate if validate in ("auto", "none") else float(validate)
+        train, validation = _named("--validate", lambda: hold_out(data, how))
+        return Parts(train, validation, testing)
+    return Parts(data, read(Path(validate)), testing)
+
+
+def check_division(option: str, text: str | None) -> None:
+    """An `InputError` for a number that is no fraction, before anything is loaded."""
+    if text is not None and is_fraction(text) and not 0 < float(text) < 1:
+        raise InputError(f"`{option}` must be a file or a fraction between 0 and 1, got {text}")
+
+
+def is_fraction(text: str) -> bool:
+    """Whether the text is a number, and not the name of a file."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _named(option: str, divide: "Callable[[], tuple[Trajectories, Trajectories | None]]"):
+    try:
+        return divide()
+    except InputError as error:
+        raise InputError(f"`{option}`: {error}") from error

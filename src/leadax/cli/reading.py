@@ -1,0 +1,72 @@
+"""How a table of the user's own is read: options of every command that reads data."""
+
+import csv
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from ..errors import InputError
+from .checks import check_file
+from .console import optional
+
+if TYPE_CHECKING:
+    from ..data import Trajectories
+
+KEYS = ("environment", "trajectory", "time")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read a table (.csv, .parquet)."""
+
+    columns: Annotated[
+        str | None,
+        optional(
+            "KEY=NAME[,…]",
+            "Which columns of a table hold the environment, the trajectory and the time, such as "
+            "environment=Diet,trajectory=Chick,time=Day; by default those of these names. environment=Variety+Year "
+            "joins two columns. Without a trajectory, every environment is one.",
+        ),
+    ] = None
+    channels: Annotated[
+        str | None, optional("NAME[,…]", "Which columns of a table are channels; by default all others.")
+    ] = None
+
+    def load(self, path: Path) -> "Trajectories":
+        """The trajectories in a file."""
+        columns = column_names(self.columns)
+        channels = None if self.channels is None else listed_names(self.channels)
+        check_file(path)
+        from ..data import load
+
+        return load(path, columns=columns, channels=channels)
+
+
+def column_names(text: str | None) -> dict[str, str]:
+    """What `--columns` says, as a dictionary. A name may have commas and equals signs in it.
+
+    >>> column_names("environment=Variety+Year, time=Time, h")
+    {'environment': 'Variety+Year', 'time': 'Time, h'}
+    """
+    found: dict[str, str] = {}
+    for part in [] if text is None else re.split(r",(?=\s*\w+\s*=)", text):
+        key, _, name = (word.strip() for word in part.partition("="))
+        if key not in KEYS or not name:
+            raise InputError(f"`--columns` must be KEY=NAME, where KEY is {', '.join(KEYS[:2])} or time, got `{part}`")
+        if key in found:
+            raise InputError(f"`--columns` has `{key}` twice: {found[key]} and {name}")
+        found[key] = name
+    return found
+
+
+def listed_names(text: str) -> list[str]:
+    """The names in `--channels`; one with a comma in it is in double quotes.
+
+    >>> listed_names('weight, "height, cm"')
+    ['weight', 'height, cm']
+    """
+    names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+    if not names or not all(names):
+        raise InputError(f"`--channels` must be names separated by commas, got `{text}`")
+    return names

@@ -1,0 +1,74 @@
+"""How much a model's forecasts depend on the solver's steps: the steps of training against an adaptive solver."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, PyTree
+
+from ..data import Trajectories
+from ..methods import Method
+from ..model import Model
+from ..rollout import kept_within
+
+TRAJECTORIES = 4
+MOST_CALLS = 20_000  # of the field in one trajectory: a stiff field is not worth more
+
+
+def solver_gap(model: Model, data: Trajectories) -> float | None:
+    """The mean squared difference between both forecasts of a few trajectories, in standard units.
+
+    A net learns to be right with the steps that it was trained with, also where these are too long for its field. Then
+    f and g_e mean little, and forecasts at other times are wrong. None for a model without a vector field.
+    """
+    shared, specific, _ = jax.tree.map(lambda a: a[0], model.for_data(data))
+    if model.method.split(shared, jax.tree.map(lambda a: a[0], specific)) is None:
+        return None
+    gaps = [_gap(model, data, shared, specific, e) for e in _spread_out(len(data.environments))]
+    return float(np.mean(gaps))
+
+
+def _spread_out(environments: int) -> list[int]:
+    return sorted(set(np.linspace(0, environments - 1, TRAJECTORIES).round().astype(int).tolist()))
+
+
+def _gap(model: Model, data: Trajectories, shared: PyTree, specific: PyTree, e: int) -> float:
+    """The first trajectory of an environment, from its first whole state."""
+    whole = data.observed[e, 0].reshape(data.times.shape[2], -1).all(axis=-1)
+    first, last = int(np.argmax(whole)), int(data.lengths[e, 0])
+    times, start = data.times[e, 0, first:last], data.states[e, 0, first]
+    as_trained = model.member(0).predict(start, times, environment=data.environments[e]).members[0]
+    own = jax.tree.map(lambda a: a[e], specific)
+    box = None if model.box is None else jnp.asarray([model.box.low, model.box.high], model.dtype)
+    field = lambda x: np.asarray(_tangent(model.method, shared, own, box, jnp.asarray(x, model.dtype)), float)
+    exact = _adaptive(field, model.units.standard(start), (times - times[0]) / model.units.time)
+    trained = model.units.standard(np.asarray(as_trained, float))[: len(exact)]
+    return float(np.mean((trained - exact) ** 2))
+
+
+@eqx.filter_jit
+def _tangent(method: Method, shared: PyTree, specific: PyTree, box: Array | None, x: Array) -> Array:
+    fields = method.split(shared, specific)
+    assert fields is not None
+    field = kept_within(lambda t, x, u: fields[0](t, x, u) + fields[1](t, x, u), box)
+    return field(jnp.zeros((), x.dtype), x, None)
+
+
+def _adaptive(field, start: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """The states at these times, up to where the solver gives up."""
+    from scipy.integrate import RK45
+
+    calls = 0
+
+    def flat(t: float, x: np.ndarray) -> np.ndarray:
+        nonlocal calls
+        calls += 1
+        return field(x.reshape(start.shape)).reshape(-1)
+
+    solver, states = RK45(flat, 0.0, start.reshape(-1), float(times[-1]), rtol=1e-4, atol=1e-5), [start.reshape(-1)]
+    while solver.status == "running" and calls < MOST_CALLS:
+        solver.step()
+        between = solver.dense_output() if solver.status != "failed" else None
+        while between and len(states) < len(times) and times[len(states)] <= solver.t:
+            states.append(between(times[len(states)]))
+    return np.stack(states).reshape(-1, *start.shape)

@@ -1,0 +1,66 @@
+"""Trajectories of data over time and in the plane, with one row per environment."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..data import Trajectories
+from .style import COLOURS, drawable, label, new_figure, short, which_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MAX_COLUMNS = 4
+MAX_PANELS = 36
+MAX_LINES = 8
+MAX_MARKERS = 200
+# Longer lines become images within an SVG: a page of 19 MB then has 0.2 MB.
+MAX_VECTOR = 2000
+
+
+def lines(data: Trajectories, shown: range, most_rows: int) -> "tuple[str, Figure]":
+    """A caption, and one row per environment with an axis for each of these channels: their units may differ."""
+    plane, names = shown.start == 0 and len(data.channels) > 1, [label(name, 30) for name in data.channels]
+    columns = len(shown) + plane
+    rows = min(len(data.environments), most_rows, max(1, MAX_PANELS // columns))
+    drawn = data.select(slice(rows), slice(MAX_LINES))
+    figure = new_figure(min(10.0, 2.6 * columns + 2), 0.6 + 1.35 * rows)
+    axes = figure.subplots(rows, columns, squeeze=False, sharex="col")
+    for e, row in enumerate(axes):
+        row[0].set_title(label(data.environments[e], 80), loc="left")
+        for axis, c in zip(row, shown, strict=False):
+            _over_time(axis, drawn, e, c)
+        if plane:
+            _phase_portrait(row[-1], drawn, e)
+    for axis in axes[-1, : len(shown)]:
+        axis.set_xlabel("time")
+    if plane:
+        axes[-1, -1].set_xlabel(names[0])
+    return _caption(data, shown, rows, plane=plane), figure
+
+
+def _caption(data: Trajectories, shown: range, rows: int, *, plane: bool) -> str:
+    names = ", ".join(short(data.channels[c]) for c in shown)
+    cut = f"; at most {MAX_LINES} trajectories of each" if int(data.counts[:rows].max()) > MAX_LINES else ""
+    both = ", and its first two channels in their plane" if plane else ""
+    return f"{names} over time{both}: {which_of(len(data.environments), rows)}{cut}"
+
+
+def _over_time(axis: "Axes", data: Trajectories, e: int, c: int) -> None:
+    times, states = drawable(data.times[e]), drawable(data.states[e, ..., c])
+    for i in range(data.counts[e]):
+        seen = np.isfinite(states[i])
+        marker = "." if seen.sum() <= MAX_MARKERS else ""
+        style = {"color": COLOURS[c], "alpha": 1.0 if i == 0 else 0.35, "marker": marker, "ms": 3}
+        axis.plot(times[i, seen], states[i, seen], rasterized=seen.sum() > MAX_VECTOR, **style)
+    axis.set_ylabel(label(data.channels[c], 18))
+
+
+def _phase_portrait(axis: "Axes", data: Trajectories, e: int) -> None:
+    for states in drawable(data.states[e, : data.counts[e], :, :2]):
+        alpha = 0.35 if axis.lines else 1.0
+        x, y = states[np.isfinite(states).all(axis=-1)].T
+        axis.plot(x, y, color="#444444", alpha=alpha, rasterized=len(x) > MAX_VECTOR)
+        axis.plot(x[:1], y[:1], "o", ms=4, color="#444444", alpha=alpha)
+    axis.set_ylabel(label(data.channels[1], 16))

@@ -1,0 +1,133 @@
+"""All yardsticks, fitted to training data: their errors on test data, and a small file to keep them in."""
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from .._atomic import replacing
+from ..arrays import read_arrays, write_tree
+from ..data import Trajectories
+from ..data.batch import Batch, to_batch
+from ..data.units import Box, Units
+from ..describe import describe, restore
+from ..errors import InputError
+from ..evaluate import Evaluation, summarise
+from ..records import entry, texts
+from . import sparse
+from .history import History
+from .rules import YARDSTICKS, Numbers, Yardstick
+
+
+@dataclass(frozen=True)
+class Yardsticks:
+    """What the yardsticks have learnt: for each of them the arrays of each environment, in standard units.
+
+    Their forecasts are kept in the region of the data, as those of a model are.
+
+    >>> t = np.linspace(0, 2, 9)
+    >>> decays = Trajectories.from_arrays(t, np.exp(-t)[None, None, :, None])
+    >>> errors = Yardsticks.learnt(decays).errors(decays)
+    >>> errors["linear"].nmse < 1e-4 < errors["persistence"].nmse
+    True
+    """
+
+    learnt_numbers: Mapping[str, tuple[Numbers, ...]]
+    environments: tuple[str, ...]
+    units: Units
+    box: Box
+
+    @classmethod
+    def learnt(cls, train: Trajectories) -> "Yardsticks":
+        """Fit all yardsticks that suit the data to each environment."""
+        units = Units.measured(train)
+        batch, size = to_batch(train, units, np.float32), int(np.prod(train.state_shape))
+        histories = [History(batch, e) for e in range(len(train.environments))]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # pysindy comments on data that are hard for it
+            numbers = {
+                name: tuple(dict(rule.learn(history)) for history in histories)
+                for name, rule in known().items()
+                if size <= rule.largest and (name != "sindy" or sparse.installed())
+            }
+        return cls(numbers, train.environments, units, Box.around(train, units))
+
+    def document(self, test: Trajectories, *, protocol: str = "clean") -> dict[str, float | None]:
+        """Their normalised errors as JSON, named as in `"mean_curve"`; null for one that is not finite."""
+        errors = {name.replace(" ", "_"): e.nmse for name, e in self.errors(test, protocol=protocol).items()}
+        return {name: error if math.isfinite(error) else None for name, error in errors.items()}
+
+    def errors(self, test: Trajectories, *, protocol: str = "clean") -> dict[str, Evaluation]:
+        """The errors of all yardsticks on test data, measured as those of a model are."""
+        missing = [name for name in test.environments if name not in self.environments]
+        if missing:
+            raise InputError(f"no training data of environment `{missing[0]}`: yardsticks cannot forecast it")
+        batch = to_batch(test, self.units, np.float32)
+        rest = (batch, self.units, test, protocol)
+        places = [self.environments.index(name) for name in test.environments]
+        return {
+            name: summarise(self._squares(known()[name], [numbers[e] for e in places], batch), *rest)
+            for name, numbers in self.learnt_numbers.items()
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write them to a safetensors file."""
+        arrays = {
+            f"{name}/{e}/{array}": np.asarray(values)
+            for name, numbers in self.learnt_numbers.items()
+            for e, of_one in enumerate(numbers)
+            for array, values in of_one.items()
+        }
+        about = {
+            "yardsticks": list(self.learnt_numbers),
+            "environments": list(self.environments),
+            "units": describe(self.units),
+            "box": describe(self.box),
+        }
+        with replacing(path, overwrite=True) as temporary:
+            write_tree(temporary, arrays, about)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Yardsticks":
+        """From a file that `save` wrote."""
+        arrays, about = read_arrays(Path(path))
+        names, environments = texts(about, "yardsticks", str(path)), texts(about, "environments", str(path))
+        numbers: dict[str, list[dict[str, np.ndarray]]] = {name: [{} for _ in environments] for name in names}
+        for place, values in arrays.items():
+            name, e, array = place.removeprefix("['").removesuffix("']").split("/")
+            numbers[name][int(e)][array] = values
+        units, box = (restore(entry(about, name, dict, str(path))) for name in ("units", "box"))
+        return cls({name: tuple(of_all) for name, of_all in numbers.items()}, environments, units, box)
+
+    def _squares(self, rule: Yardstick, numbers: list[Numbers], asked: Batch) -> Array:
+        """The squared errors of one yardstick, summed over space, in standard units."""
+        times, shape = np.asarray(asked.times, float), asked.states.shape
+        states = np.asarray(asked.states, float).reshape(*times.shape, -1)
+        low, high = (np.broadcast_to(side, shape[3:]).reshape(-1) for side in (self.box.low, self.box.high))
+        squares = np.zeros(states.shape)
+        for e, known in enumerate(np.asarray(asked.complete)[:, :, 0]):
+            forecast = np.nan_to_num(rule.forecast(numbers[e], states[e, known, 0], times[e, known]), nan=np.inf)
+            squares[e, known] = (np.clip(forecast, low, high) - states[e, known]) ** 2
+        squares = np.where(np.asarray(asked.observed).reshape(states.shape), squares, 0.0)
+        return jnp.asarray(squares.reshape(*times.shape, -1, shape[-1]).sum(axis=-2)[None])
+
+
+def yardsticks(train: Trajectories, test: Trajectories, *, protocol: str = "clean") -> dict[str, Evaluation]:
+    """The errors of all yardsticks that learn from `train` and forecast `test`.
+
+    >>> t = np.linspace(0, 2, 9)
+    >>> decays = Trajectories.from_arrays(t, np.exp(-t)[None, None, :, None])
+    >>> list(yardsticks(decays, decays))[:4]
+    ['persistence', 'mean', 'mean curve', 'linear']
+    """
+    return Yardsticks.learnt(train).errors(test, protocol=protocol)
+
+
+def known() -> Mapping[str, Yardstick]:
+    """All yardsticks by name."""
+    return {**YARDSTICKS, "sindy": sparse.SPARSE}
