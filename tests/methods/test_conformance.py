@@ -215,7 +215,7 @@ def test_from_training_to_new_environments(name, tmp_path, monkeypatch):
     assert same_bits(loaded, whole)
     assert evaluate(loaded, DATA).mse == evaluate(whole, DATA).mse
 
-    learn = partial(adapt, data=NOVEL, key=jr.key(0), optimiser=SGD, recipe=RECIPE)
+    learn = partial(adapt, data=NOVEL, scheme="specific", key=jr.key(0), optimiser=SGD, recipe=RECIPE)
     if name in NOTHING_SHARED | ALL_SHARED:
         with pytest.raises(InputError, match=r"(shares nothing|nothing specific)"):
             learn(loaded)

@@ -59,10 +59,10 @@ def adapt(
     mean of the known codes for FT-NODE and FT-RNN. One-For-All has nothing specific, One-Per-Env nothing shared.
 
     >>> import jax.random as jr, numpy as np
-    >>> from leadax import Leads, Trajectories, fit
+    >>> from leadax import Leads, Linear, Trajectories, fit
     >>> t = np.linspace(0, 2, 9)
     >>> decays = lambda *rates: np.stack([np.exp(-a * t) for a in rates])[:, None, :, None]
-    >>> model = fit(Leads(), Trajectories.from_arrays(t, decays(0.5, 1.0)), steps=20, key=jr.key(0))
+    >>> model = fit(Leads(net=Linear), Trajectories.from_arrays(t, decays(0.5, 1.0)), steps=20, key=jr.key(0))
     >>> new = adapt(model, Trajectories.from_arrays(t, decays(0.7), environments=["new"]), steps=20, key=jr.key(1))
     >>> new.environments
     ('new',)
@@ -82,7 +82,8 @@ def adapt(
             check_scheme(scheme, model)
             return shared_only(model, train, held.get("test"), recipe, folder)
         method, start = way(scheme, model, train, key)
-        rate = learning_rate if learning_rate or scheme != "mixture" else MIXTURE_RATE
+        mixed = scheme == "mixture" and learning_rate is None and isinstance(optimiser, str)
+        rate = MIXTURE_RATE if mixed else learning_rate
         own = {"steps": steps, "start": start, "run": folder, "defaults": defaults_of(model, data), **held}
         return fit(method, train, key=key, seeds=model.members, learning_rate=rate, **own, **shared)
 

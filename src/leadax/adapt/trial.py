@@ -1,5 +1,6 @@
 """Which way to learn a new environment: tried on a part of its data, judged by the rest."""
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -50,7 +51,14 @@ def divided(data: Trajectories) -> tuple[Trajectories, Trajectories] | None:
         past, future = hold_out(data, FRACTION)
     except InputError:
         return None
-    return None if future is None else (past, future)
+    assert future is not None, "a fraction was asked for"
+    if data.counts.min() >= 2:
+        return past, future
+    # All times are kept, without states at the end: training on all data later has the same shapes, and is not compiled
+    # again.
+    place = np.arange(data.times.shape[2]).reshape(-1, *(1,) * len(data.state_shape))
+    cut = past.lengths.reshape(*past.lengths.shape, *(1,) * place.ndim)
+    return dataclasses.replace(data, states=np.where(place < cut, data.states, np.nan)), future
 
 
 def best_way(model: Model, data: Trajectories, learn: Learn, run: Path | None, monitor: Monitor) -> Outcome | None:

@@ -76,7 +76,7 @@ def _new_levels(model: Model, data: Trajectories, key: PRNGKey) -> Levels:
     keys = jax.random.split(jax.random.fold_in(key, 1), model.members)
     sizes = Sizes(model.state_shape, len(data.environments))
     new = lambda known, key: model.method.new_environments(known, sizes, key=key)
-    return Levels(model.levels.shared, jax.vmap(new)(model.levels.specific, keys))
+    return Levels(model.levels.shared, jax.jit(jax.vmap(new))(model.levels.specific, keys))
 
 
 def _mixture(model: Model, data: Trajectories, key: PRNGKey) -> tuple[Mixture, Start]:
@@ -87,7 +87,7 @@ def _mixture(model: Model, data: Trajectories, key: PRNGKey) -> tuple[Mixture, S
     states = jnp.asarray(_around(states_of(model, data), key), model.dtype)
     family = lambda levels: family_of(mixture, levels.shared, levels.specific, states)
     numbers = jnp.zeros((model.members, len(data.environments), mixture.count), model.dtype)
-    return mixture, Start(Levels(jax.vmap(family)(model.levels), numbers), ("specific",))
+    return mixture, Start(Levels(jax.jit(jax.vmap(family))(model.levels), numbers), ("specific",))
 
 
 def _around(states: np.ndarray, key: PRNGKey) -> np.ndarray:

@@ -8,6 +8,7 @@ from jaxtyping import Array, PyTree
 
 from ..data import Trajectories
 from ..methods import Method
+from ..methods.prepare import numbers_as_arrays
 from ..model import Model
 from ..rollout import kept_within
 
@@ -40,7 +41,8 @@ def _gap(model: Model, data: Trajectories, shared: PyTree, specific: PyTree, e: 
     as_trained = model.member(0).predict(start, times, environment=data.environments[e]).members[0]
     own = jax.tree.map(lambda a: a[e], specific)
     box = None if model.box is None else jnp.asarray([model.box.low, model.box.high], model.dtype)
-    field = lambda x: np.asarray(_tangent(model.method, shared, own, box, jnp.asarray(x, model.dtype)), float)
+    method = numbers_as_arrays(model.method, model.dtype)
+    field = lambda x: np.asarray(_tangent(method, shared, own, box, jnp.asarray(x, model.dtype)), float)
     exact = _adaptive(field, model.units.standard(start), (times - times[0]) / model.units.time)
     trained = model.units.standard(np.asarray(as_trained, float))[: len(exact)]
     return float(np.mean((trained - exact) ** 2))

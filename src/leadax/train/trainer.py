@@ -177,11 +177,12 @@ class Trainer:
         keys = jnp.tile(keys, len(self.methods))
         rates = jnp.repeat(jnp.asarray(self.rates, dtype), asked.seeds)
         numbers, static = eqx.partition(self.task.method, eqx.is_array)
-        plan, name = self.task.stages[0].plan, str(jnp.dtype(dtype))
-        state = _first_states(plan, Frozen(static), self.sizes, name, numbers, keys, rates)
+        about = (self.task.stages[0].plan, Frozen(static), self.sizes, str(jnp.dtype(dtype)))
         if asked.start is None:
-            return state
-        return state._replace(levels=fill(state.levels, flatten(cast(asked.start.levels, dtype)), "`start`"))
+            return _first_states(*about, None, numbers, keys, rates)
+        template = jax.eval_shape(partial(_first_states, *about, None), numbers, keys, rates).levels
+        levels = fill(template, flatten(cast(asked.start.levels, dtype)), "`start`")
+        return _first_states(*about, levels, numbers, keys, rates)
 
     def _model(self, candidate: int, part: slice, best: Best, steps: int, loop: Loop) -> Model:
         data = self.asked.train
@@ -202,17 +203,24 @@ class Trainer:
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _first_states(
-    plan: Plan, static: Frozen, sizes: Sizes, dtype: str, numbers: PyTree, keys: Array, rates: Array
+    plan: Plan,
+    static: Frozen,
+    sizes: Sizes,
+    dtype: str,
+    levels: Levels | None,
+    numbers: PyTree,
+    keys: Array,
+    rates: Array,
 ) -> TrainState:
-    """The states of all members before the first step."""
+    """The states of all members before the first step, with these parameters or with random ones."""
 
-    def one(numbers: PyTree, key: PRNGKey, rate: Array) -> TrainState:
+    def one(levels: Levels | None, numbers: PyTree, key: PRNGKey, rate: Array) -> TrainState:
         method = eqx.combine(numbers, static.tree)
         for_levels, for_state = jax.random.split(key)
-        levels = cast(Levels(*method.init(sizes, key=for_levels)), dtype)
-        return first_state(plan, method, levels, sizes.environments, for_state, rate)
+        begin = cast(Levels(*method.init(sizes, key=for_levels)), dtype) if levels is None else levels
+        return first_state(plan, method, begin, sizes.environments, for_state, rate)
 
-    return jax.vmap(one)(numbers, keys, rates)
+    return jax.vmap(one)(levels, numbers, keys, rates)
 
 
 def longest_step(batch: Batch) -> float:
