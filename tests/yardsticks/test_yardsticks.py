@@ -20,14 +20,19 @@ TRAIN = Trajectories.from_arrays(TIMES, np.stack([spirals([(1, 2), (7, 6)]), spi
 TEST = Trajectories.from_arrays(TIMES, np.stack([spirals([(3, 8)]), spirals([(3, 8)], rate=0.9)]))
 
 
+def simple(train, test):
+    """Without sparse regression, which takes longest and has a test of its own."""
+    return Yardsticks.learnt(train).errors(test)
+
+
 def test_a_linear_system_is_learnt_by_the_linear_yardstick_alone():
-    errors = {name: found.nmse for name, found in yardsticks(TRAIN, TEST).items()}
+    errors = {name: found.nmse for name, found in simple(TRAIN, TEST).items()}
     assert errors["linear"] < 1e-3
     assert min(errors["persistence"], errors["mean"], errors["mean curve"]) > 0.1
 
 
 def test_yardsticks_against_plain_loops():
-    found = yardsticks(TRAIN, TEST)
+    found = simple(TRAIN, TEST)
     later = TEST.states[:, :, 1:]  # the first point does not count
     variance = later.reshape(-1, 2).var(axis=0)
     normalised = lambda forecast: float(np.mean(((later - forecast) ** 2).reshape(-1, 2).mean(axis=0) / variance))
@@ -40,22 +45,22 @@ def test_yardsticks_against_plain_loops():
 
 def test_each_environment_has_its_own_history_by_name():
     swapped = TEST.select([1, 0])
-    for name, found in yardsticks(TRAIN, swapped).items():
-        assert found.nmse == pytest.approx(yardsticks(TRAIN, TEST)[name].nmse, rel=1e-6)
+    for name, found in simple(TRAIN, swapped).items():
+        assert found.nmse == pytest.approx(simple(TRAIN, TEST)[name].nmse, rel=1e-6)
 
 
 def test_holes_and_unequal_lengths():
     states = TRAIN.states.copy()
     states[0, 0, 5:9, 0] = states[1, 1, 20:] = np.nan
     holes = Trajectories.from_arrays(TIMES, states)
-    found = yardsticks(holes, TEST)
+    found = simple(holes, TEST)
     assert found["linear"].nmse < 1e-2
-    assert all(np.isfinite(error.nmse) for name, error in found.items() if name != "sindy")  # which may run away
+    assert all(np.isfinite(error.nmse) for error in found.values())
 
 
 def test_fields_have_no_linear_yardstick():
     field = Trajectories.from_arrays(range(4), np.random.default_rng(0).standard_normal((1, 2, 4, 8, 8, 1)))
-    assert set(yardsticks(field, field)) == {"persistence", "mean", "mean curve"}
+    assert set(simple(field, field)) == {"persistence", "mean", "mean curve"}
 
 
 def test_kept_in_a_file_they_forecast_the_same(tmp_path):
@@ -69,7 +74,7 @@ def test_kept_in_a_file_they_forecast_the_same(tmp_path):
 def test_an_unknown_environment_cannot_be_forecast():
     renamed = Trajectories.from_arrays(TEST.times, TEST.states, environments=["e0", "elsewhere"])
     with pytest.raises(InputError, match="no training data of environment `elsewhere`"):
-        yardsticks(TRAIN, renamed)
+        simple(TRAIN, renamed)
 
 
 def test_sparse_regression_finds_the_cubic_of_van_der_pol():

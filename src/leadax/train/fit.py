@@ -97,10 +97,10 @@ def fit_side_by_side(
     - the others as in `fit`.
 
     >>> import jax.random as jr, numpy as np
-    >>> from leadax import Leads, Trajectories
+    >>> from leadax import Leads, Linear, Trajectories
     >>> t = np.linspace(0, 2, 9)
     >>> data = Trajectories.from_arrays(t, np.stack([np.exp(-a * t) for a in (0.5, 1.0)])[:, None, :, None])
-    >>> candidates = [Leads(penalty_weight=w) for w in (1e-5, 1e-3)]
+    >>> candidates = [Leads(net=Linear, penalty_weight=w) for w in (1e-5, 1e-3)]
     >>> [model.method.penalty_weight for model in fit_side_by_side(candidates, data, steps=20, key=jr.key(0))]
     [1e-05, 0.001]
     """

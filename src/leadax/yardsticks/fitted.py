@@ -23,6 +23,8 @@ from . import sparse
 from .history import History
 from .rules import YARDSTICKS, Numbers, Yardstick
 
+SPARSE = "sindy"
+
 
 @dataclass(frozen=True)
 class Yardsticks:
@@ -43,8 +45,11 @@ class Yardsticks:
     box: Box
 
     @classmethod
-    def learnt(cls, train: Trajectories) -> "Yardsticks":
-        """Fit all yardsticks that suit the data to each environment."""
+    def learnt(cls, train: Trajectories, *, sparse_regression: bool = False) -> "Yardsticks":
+        """Fit all yardsticks that suit the data to each environment.
+
+        - `sparse_regression`: also by pysindy, if it is installed: it takes seconds.
+        """
         units = Units.measured(train)
         batch, size = to_batch(train, units, np.float32), int(np.prod(train.state_shape))
         histories = [History(batch, e) for e in range(len(train.environments))]
@@ -53,7 +58,7 @@ class Yardsticks:
             numbers = {
                 name: tuple(dict(rule.learn(history)) for history in histories)
                 for name, rule in known().items()
-                if size <= rule.largest and (name != "sindy" or sparse.installed())
+                if size <= rule.largest and (name != SPARSE or (sparse_regression and sparse.installed()))
             }
         return cls(numbers, train.environments, units, Box.around(train, units))
 
@@ -125,9 +130,9 @@ def yardsticks(train: Trajectories, test: Trajectories, *, protocol: str = "clea
     >>> list(yardsticks(decays, decays))[:4]
     ['persistence', 'mean', 'mean curve', 'linear']
     """
-    return Yardsticks.learnt(train).errors(test, protocol=protocol)
+    return Yardsticks.learnt(train, sparse_regression=True).errors(test, protocol=protocol)
 
 
 def known() -> Mapping[str, Yardstick]:
     """All yardsticks by name."""
-    return {**YARDSTICKS, "sindy": sparse.SPARSE}
+    return {**YARDSTICKS, SPARSE: sparse.SPARSE}
