@@ -107,3 +107,10 @@ def test_import_paths_that_users_type():
         with pytest.raises(InputError, match=why):
             METHODS.find(path)
     assert import_object("leadax.nets:MLP.__call__") is MLP.__call__
+
+
+def test_a_description_makes_no_other_classes():
+    """A file may name any class that has been imported. Only methods, nets, penalties and the like are made."""
+    for name in ("pathlib:Path", "subprocess:Popen", "builtins:dict"):
+        with pytest.raises(InputError, match="is not part of Leadax"):
+            restore({"type": name})
