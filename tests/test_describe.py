@@ -10,7 +10,7 @@ import pytest
 from tests.engine import tiny
 
 from leadax import Leads
-from leadax.describe import describe, restore
+from leadax.describe import check_named, describe, restore
 from leadax.errors import InputError
 from leadax.methods import METHODS, ContextPenalty
 from leadax.nets import FNO, MLP, NETS, ConvNet, Linear, architecture
@@ -114,3 +114,10 @@ def test_a_description_makes_no_other_classes():
     for name in ("pathlib:Path", "subprocess:Popen", "builtins:dict"):
         with pytest.raises(InputError, match="is not part of Leadax"):
             restore({"type": name})
+
+
+def test_what_has_no_name_is_not_written():
+    """All lambdas of a module have the same name: a run could not tell one from another."""
+    with pytest.raises(InputError, match="without a name of its own"):
+        check_named(describe(Leads(net=lambda shape, *, key, inputs=0: Linear(shape, key=key))), "the model")
+    check_named(describe(Leads(net=functools.partial(MLP, width=3))), "the model")

@@ -46,6 +46,7 @@ from .systems import simulate as simulate
 from .train import Monitor as Monitor
 from .train import Recipe as Recipe
 from .train import ScheduledSampling as ScheduledSampling
+from .train import Start as Start
 from .train import fit as fit
 from .train import fit_side_by_side as fit_side_by_side
 from .yardsticks import yardsticks as yardsticks

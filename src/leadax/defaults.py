@@ -50,6 +50,8 @@ class Defaults:
         weights = {"penalty_weight", "kappa"} & names
         if any(getattr(method, name) is not None for name in weights):
             names -= weights
+        if any(isinstance(weight := getattr(method, name), float) and weight == 0 for name in weights):
+            names -= {"penalty"}  # what has no weight is not recorded as if it had
         method = method.sized(sizes, self.net)
         open_ = [name for name in names & set(FILLED_IN) if getattr(method, name) is None]
         return dataclasses.replace(method, **{name: getattr(self, name) for name in open_})

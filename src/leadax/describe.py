@@ -40,6 +40,20 @@ def describe(value: Any) -> Any:
     )
 
 
+def check_named(document: Any, what: str) -> None:
+    """An `InputError` if a description names a function that another program could not find, such as a lambda."""
+    if isinstance(document, Mapping):
+        name = document.get("object") or document.get("type") or ""
+        if isinstance(name, str) and ("<lambda>" in name or "<locals>" in name):
+            raise InputError(
+                f"{what} has a setting without a name of its own, `{name}`: define it with `def` or `class` at the top "
+                "of a module, so that it can be told from others"
+            )
+    if isinstance(document, Mapping | list):
+        for item in document.values() if isinstance(document, Mapping) else document:
+            check_named(item, what)
+
+
 def restore(document: Any, using: Iterable[Any] = ()) -> Any:
     """What `describe` described.
 

@@ -133,7 +133,7 @@ def stretched(
     pick = np.ix_(some(environments, m), some(trajectories, n), some(points, k))
     first, second = np.asarray(batch.times[0, 0, :2])
     times = first + (second - first) * np.arange(points or k)
-    batch = jax.tree.map(lambda a: a[pick], batch._replace(steps=None))
+    batch = jax.tree.map(lambda a: a[pick], batch._replace(steps=None, begin=None))
     times = np.broadcast_to(times, batch.times.shape)
     steps = steps_between(times, dtype=batch.times.dtype)
     batch = batch._replace(times=jnp.asarray(times, batch.times.dtype), steps=steps)

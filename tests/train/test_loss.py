@@ -89,7 +89,7 @@ def test_gradient_against_differences_and_every_weight_has_one(found_by, setting
 
 def test_padding_changes_nothing(found_by, setting):
     """More empty trajectories and times, as in a batch with a larger neighbour; and no restarts at all."""
-    pad = lambda a, **how: np.pad(a, [(0, 0), (0, 2), (0, 3)] + [(0, 0)] * (a.ndim - 3), **how)
+    pad = lambda a, **how: np.pad(a, ([(0, 0), (0, 2), (0, 3)] + [(0, 0)] * a.ndim)[: a.ndim], **how)
     wider = jax.tree.map(pad, BATCH)._replace(times=pad(BATCH.times, mode="edge"))
     wider.states[:, 3:] = 7.0
     found = jax.jit(partial(loss, LEADS))(*setting, jax.tree.map(jnp.asarray, wider), None)

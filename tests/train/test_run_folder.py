@@ -262,7 +262,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
         ({"seeds": 2}, "seeds"),
         ({"steps": 61}, "steps"),
         ({"learning_rate": 0.01}, "learning_rate"),
-        ({"optimiser": optax.sgd(0.1), "learning_rate": None}, "learning_rate"),
+        ({"optimiser": optax.sgd(0.1), "learning_rate": None}, "clip"),
         ({"optimiser": "muon"}, "optimiser"),
         ({"method": dataclasses.replace(LINEAR, solver="heun")}, "method.solver"),
         ({"method": dataclasses.replace(LINEAR, penalty_weight=0.02)}, "method.penalty_weight"),

@@ -87,19 +87,19 @@ def adapt(
         own = {"steps": steps, "start": start, "run": folder, "defaults": defaults_of(model, data), **held}
         return fit(method, train, key=key, seeds=model.members, learning_rate=rate, **own, **shared)
 
-    outcome = None
+    held_out: float | str = f"nothing is held out with the scheme `{scheme}`"
     if scheme == "auto":
         tried = lambda scheme, past, future, folder: learn(scheme, past, steps, folder, validation=future)
         outcome = best_way(model, data, tried, folder, monitor)
-        scheme, steps = (
-            (outcome.scheme, max(outcome.step, recipe.look_every)) if outcome else (candidates(model)[0], steps)
-        )
+        held_out = outcome.error if outcome else "there were too few points to hold any out"
+        steps = max(outcome.step, recipe.look_every) if outcome else steps
+        scheme = outcome.scheme if outcome else candidates(model)[0]
     new = learn(scheme, data, steps, folder, test=test)
-    return _examined(new, model, data, test, None if outcome is None else outcome.error, folder)
+    return _examined(new, model, data, test, held_out, folder)
 
 
 def _examined(
-    new: Model, known: Model, data: Trajectories, test: Trajectories | None, held_out: float | None, run: Path | None
+    new: Model, known: Model, data: Trajectories, test: Trajectories | None, held_out: float | str, run: Path | None
 ) -> Model:
     """The model with the verdict on its reliability, in its file too."""
     assert new.training is not None, "it was adapted just now"

@@ -15,13 +15,13 @@ LARGEST_ERROR = 0.1  # of what was held out, as a part of the variance of the da
 UNLIKE = 4.0  # standard deviations of the known environments
 
 
-def examine(new: Model, known: Model, data: Trajectories, held_out: float | None) -> Reliability:
+def examine(new: Model, known: Model, data: Trajectories, held_out: float | str) -> Reliability:
     """Look for reasons not to trust a model of new environments.
 
     **Arguments**
 
     - `known`: the model that it was adapted from; `data`: what it learnt from;
-    - `held_out`: its error on data that were held out, in standard units; None where nothing was.
+    - `held_out`: its error on data that were held out, in standard units; or why nothing was.
     """
     faults = [fault for fault in (_wrong(held_out), _unlike(new), _runs_away(new, known, data)) if fault]
     if faults:
@@ -29,9 +29,9 @@ def examine(new: Model, known: Model, data: Trajectories, held_out: float | None
     return Reliability(True, f"the held-out part was forecast with an error of {held_out:.2g} of the variance")
 
 
-def _wrong(held_out: float | None) -> str:
-    if held_out is None:
-        return "there were too few points to hold any out, so that its forecasts are untested"
+def _wrong(held_out: float | str) -> str:
+    if isinstance(held_out, str):
+        return f"{held_out}, so its forecasts are untested"
     if not held_out <= LARGEST_ERROR:
         return f"the error on the held-out part is {held_out:.2g} of the variance"
     return ""

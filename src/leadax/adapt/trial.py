@@ -73,6 +73,8 @@ def best_way(model: Model, data: Trajectories, learn: Learn, run: Path | None, m
         outcome = _tried(scheme, model, parts, learn, run, monitor)
         if outcome and (best is None or outcome.error < MUCH_BETTER * best.error):
             best = outcome
+    if best is None:
+        raise RunError("every way to learn the new environments failed: try a smaller learning rate")
     return best
 
 

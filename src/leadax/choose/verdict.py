@@ -72,8 +72,8 @@ def _against(yardsticks: Mapping[str, Evaluation], name: str, best: Evaluation) 
     error = yardsticks[simple].nmse
     if error <= best.nmse:
         return (
-            f"But no method is of use here: {_ratio(simple, error, name, best.nmse)}, compared with the simple "
-            f"forecast `{simple}`. More data, inputs that are missing, or `leadax tune` may help."
+            f"But no method beats the simple forecast `{simple}`: {_ratio(simple, error, name, best.nmse)}. "
+            "More data, a missing input, or `leadax tune` may help."
         )
     rival = _rival(simple, best, yardsticks[simple])
     if rival.close:

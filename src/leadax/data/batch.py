@@ -20,6 +20,7 @@ class Batch(NamedTuple):
     - `observed`: which values count in an error;
     - `complete`: at which points the whole state was observed: there a forecast can restart and Ω can be evaluated;
     - `steps`: the solver's steps along each trajectory, `leadax.rollout.Steps`;
+    - `begin`: the standard time at which each trajectory starts, for fields that depend on time;
     - `slopes`: dx/dt estimated from the data, for matching derivatives instead of states (`with_slopes`).
     """
 
@@ -29,19 +30,26 @@ class Batch(NamedTuple):
     complete: Bool[Array, "env traj time"]
     steps: Any = None
     slopes: Float[Array, "env traj time *space channel"] | None = None
+    begin: Float[Array, "env traj"] | None = None
+
+    @property
+    def clock(self) -> Float[Array, "*batch time"]:
+        """Standard time at all points."""
+        return self.times if self.begin is None else self.times + self.begin[..., None]
 
 
 def to_batch(
     data: Trajectories,
     units: Units,
     dtype: DTypeLike = jnp.float32,
-    steps: Callable[[np.ndarray], Any] = lambda times: None,
+    steps: Callable[[np.ndarray, np.ndarray], Any] = lambda times, begin: None,
 ) -> Batch:
     """The arrays of a data set in standard units. Points before a trajectory's first complete one are left out.
 
     **Arguments**
 
-    - `steps`: from the standard times `(env, traj, time)` in float64 to the solver's steps.
+    - `steps`: from the standard times since each start `(env, traj, time)`, and the starts `(env, traj)`, both in
+      float64, to the solver's steps.
 
     >>> import numpy as np
     >>> data = Trajectories.from_arrays(range(3), np.array([[[[np.nan], [1.0], [2.0]]]]))
@@ -56,6 +64,7 @@ def to_batch(
     shift = lambda array: np.take_along_axis(array, index.reshape(index.shape + (1,) * (array.ndim - 3)), axis=2)
     present = np.arange(data.times.shape[2]) < (data.lengths - start)[..., None]
     times = shift(data.times)
+    begin = np.where(present[..., 0], units.clock(times[..., 0]), 0.0)
     # Counting from each start in float64 keeps the digits of dates and clock times in float32.
     times = np.maximum.accumulate(np.where(present, times - times[..., :1], 0.0), axis=2) / units.time
     seen = shift(observed) & present.reshape(present.shape + (1,) * (observed.ndim - 3))
@@ -64,7 +73,8 @@ def to_batch(
         states=jnp.asarray(np.where(seen, shift(units.standard(data.states)), 0.0), dtype),
         observed=jnp.asarray(seen),
         complete=jnp.asarray(shift(complete) & present),
-        steps=steps(times),
+        steps=steps(times, begin),
+        begin=jnp.asarray(begin, dtype),
     )
 
 

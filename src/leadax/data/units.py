@@ -17,9 +17,10 @@ from .trajectories import Trajectories
 
 @dataclass(frozen=True)
 class Units:
-    """The units of a model: $z = (x - \\mathrm{mean}) / \\mathrm{scale}$ and $s = t / \\mathrm{time}$.
+    """The units of a model: $z = (x - m) / s$ for states and $(t - t_0) / \\tau$ for times.
 
-    - `mean`, `scale`: one number per channel; `time`: the length of a unit of time.
+    - `mean`, `scale`: m and s, one number per channel;
+    - `time`: τ, the length of a unit of time; `origin`: t₀.
 
     >>> units = Units(mean=(10.0,), scale=(2.0,), time=0.5)
     >>> units.standard(np.array([[12.0]])).tolist(), units.raw(np.array([[1.0]])).tolist()
@@ -29,13 +30,14 @@ class Units:
     mean: tuple[float, ...]
     scale: tuple[float, ...]
     time: float = 1.0
+    origin: float = 0.0
 
     def __post_init__(self):
         object.__setattr__(self, "mean", tuple(float(m) for m in self.mean))
         object.__setattr__(self, "scale", tuple(float(s) for s in self.scale))
         if len(self.mean) != len(self.scale):
             raise InputError(f"units need a mean and a scale per channel, got {len(self.mean)} and {len(self.scale)}")
-        numbers = (*self.mean, *self.scale, self.time)
+        numbers = (*self.mean, *self.scale, self.time, self.origin)
         if not (np.all(np.isfinite(numbers)) and min((*self.scale, self.time)) > 0):
             raise InputError("units must be finite numbers, with positive scales and a positive unit of time")
 
@@ -62,7 +64,12 @@ class Units:
         spread = np.sqrt(_mean(deviations**2, seen))
         # Of a channel that never changes, what is left by the rounding of its mean is no spread.
         scale = np.where(spread > 1e-12 * np.abs(mean), spread, 1.0)
-        return cls(tuple(mean), tuple(scale), _unit_of_time(data.times, deviations / scale, seen))
+        unit = _unit_of_time(data.times, deviations / scale, seen)
+        return cls(tuple(mean), tuple(scale), unit, float(np.nanmin(data.times)))
+
+    def clock(self, times: Any) -> Any:
+        """Times in standard units, from those of the data."""
+        return (times - self.origin) / self.time
 
     def standard(self, states: Float[Any, "*shape channel"]) -> Float[Any, "*shape channel"]:
         """States in standard units, from those of the data."""

@@ -42,18 +42,19 @@ def _gap(model: Model, data: Trajectories, shared: PyTree, specific: PyTree, e: 
     own = jax.tree.map(lambda a: a[e], specific)
     box = None if model.box is None else jnp.asarray([model.box.low, model.box.high], model.dtype)
     method = numbers_as_arrays(model.method, model.dtype)
-    field = lambda x: np.asarray(_tangent(method, shared, own, box, jnp.asarray(x, model.dtype)), float)
-    exact = _adaptive(field, model.units.standard(start), (times - times[0]) / model.units.time)
+    array = lambda value: jnp.asarray(value, model.dtype)
+    field = lambda t, x: np.asarray(_tangent(method, shared, own, box, array(t), array(x)), float)
+    exact = _adaptive(field, model.units.standard(start), model.units.clock(times))
     trained = model.units.standard(np.asarray(as_trained, float))[: len(exact)]
     return float(np.mean((trained - exact) ** 2))
 
 
 @eqx.filter_jit
-def _tangent(method: Method, shared: PyTree, specific: PyTree, box: Array | None, x: Array) -> Array:
+def _tangent(method: Method, shared: PyTree, specific: PyTree, box: Array | None, t: Array, x: Array) -> Array:
     fields = method.split(shared, specific)
     assert fields is not None
     field = kept_within(lambda t, x, u: fields[0](t, x, u) + fields[1](t, x, u), box)
-    return field(jnp.zeros((), x.dtype), x, None)
+    return field(t, x, None)
 
 
 def _adaptive(field, start: np.ndarray, times: np.ndarray) -> np.ndarray:
@@ -65,9 +66,12 @@ def _adaptive(field, start: np.ndarray, times: np.ndarray) -> np.ndarray:
     def flat(t: float, x: np.ndarray) -> np.ndarray:
         nonlocal calls
         calls += 1
-        return field(x.reshape(start.shape)).reshape(-1)
+        return field(t, x.reshape(start.shape)).reshape(-1)
 
-    solver, states = RK45(flat, 0.0, start.reshape(-1), float(times[-1]), rtol=1e-4, atol=1e-5), [start.reshape(-1)]
+    solver, states = (
+        RK45(flat, float(times[0]), start.reshape(-1), float(times[-1]), rtol=1e-4, atol=1e-5),
+        [start.reshape(-1)],
+    )
     while solver.status == "running" and calls < MOST_CALLS:
         solver.step()
         between = solver.dense_output() if solver.status != "failed" else None

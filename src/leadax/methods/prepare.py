@@ -37,9 +37,17 @@ def prepare(
     return to_batch(data, units, dtype, partial(steps_for, method, longest=longest, box=box, dtype=dtype))
 
 
-def steps_for(method: Method, times: np.ndarray, *, longest: float | None, box: Box | None, dtype: DTypeLike) -> Steps:
-    """The steps of a method's solver between times `(…, time)`; the other arguments are those of `prepare`."""
-    steps = steps_between(times, longest=longest, substeps=substeps_of(method), dtype=dtype)
+def steps_for(
+    method: Method,
+    times: np.ndarray,
+    begin: np.ndarray | float,
+    *,
+    longest: float | None,
+    box: Box | None,
+    dtype: DTypeLike,
+) -> Steps:
+    """The steps of a method's solver between times `(…, time)`, counted from `begin`; the rest is as in `prepare`."""
+    steps = steps_between(times, longest=longest, substeps=substeps_of(method), dtype=dtype, begin=begin)
     if box is None:
         return steps
     bounds = jnp.asarray([box.low, box.high], dtype)

@@ -31,7 +31,7 @@ class LearntField(eqx.Module):
         dtype = jax.tree.leaves(self.levels)[0].dtype
         x = x if isinstance(x, jax.Array) else np.asarray(x, float)
         standard = jnp.asarray(self.units.standard(x), dtype)
-        time = jnp.asarray(t, dtype) / self.units.time
+        time = jnp.asarray(self.units.clock(t), dtype)
         tangents = jax.vmap(lambda levels: self._field(levels)(time, standard, u))(self.levels)
         return self.units.raw_tangent(jnp.mean(tangents, axis=0))
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from .._atomic import replacing
 from ..arrays import cast, fill, read_arrays, write_tree
 from ..data.units import Box, Units
-from ..describe import describe, restore
+from ..describe import check_named, describe, restore
 from ..errors import InputError
 from ..methods import Levels, Method, Sizes
 from ..records import Training, entry, texts
@@ -49,6 +49,7 @@ def write_model(path: str | Path, contents: Contents, *, overwrite: bool) -> Non
         "dtype": str(leaf.dtype),
         "training": contents.training.to_json() if contents.training else None,
     }
+    check_named(about["method"], "the model")
     with replacing(path, overwrite=overwrite) as temporary:
         write_tree(temporary, contents.levels, about)
 

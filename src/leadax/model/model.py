@@ -86,9 +86,9 @@ class Model(eqx.Module):
 
     def environment_index(self, environment: str | int) -> int:
         """The position of an environment given by name or by position."""
-        if isinstance(environment, int):
+        if isinstance(environment, int | np.integer) and not isinstance(environment, bool):
             if 0 <= environment < len(self.environments):
-                return environment
+                return int(environment)
         elif environment in self.environments:
             return self.environments.index(environment)
         known = ", ".join(self.environments[:8]) + (", …" if len(self.environments) > 8 else "")
@@ -121,8 +121,8 @@ class Model(eqx.Module):
         standard = jnp.asarray(self.units.standard(state), self.dtype)
         flat = standard.reshape(-1, *self.state_shape)
         e = self.environment_index(environment)
-        clock = (times - times[0]) / self.units.time
-        forecast = self._adaptive(flat, clock, e, solver, times) if solver else self._as_trained(flat, clock, e)
+        clock, begin = (times - times[0]) / self.units.time, self.units.clock(times[0])
+        forecast = self._adaptive(flat, clock, begin, e, solver) if solver else self._as_trained(flat, clock, begin, e)
         batch = state.shape[: state.ndim - len(self.state_shape)]
         return Forecast(times, self.units.raw(forecast.reshape(self.members, *batch, len(times), *self.state_shape)))
 
@@ -134,22 +134,23 @@ class Model(eqx.Module):
         if not isinstance(state, Tracer) and not np.all(np.isfinite(state)):
             raise InputError("`state` must be finite, got NaN or infinity in it: start from an observed state")
 
-    def _as_trained(self, states: Array, clock: np.ndarray, e: int) -> Array:
+    def _as_trained(self, states: Array, clock: np.ndarray, begin: float, e: int) -> Array:
         # An interval longer than any step of training is divided: the learnt field knows no longer step.
-        steps = steps_for(self.method, clock, longest=self.longest_step, box=self.box, dtype=self.dtype)
+        steps = steps_for(self.method, clock, begin, longest=self.longest_step, box=self.box, dtype=self.dtype)
         return _forecast(numbers_as_arrays(self.method, self.dtype), self.levels, jnp.asarray(e), states, steps)
 
-    def _adaptive(self, states: Array, clock: np.ndarray, e: int, solver: str, times: np.ndarray) -> Array:
+    def _adaptive(self, states: Array, clock: np.ndarray, begin: float, e: int, solver: str) -> Array:
         if self.method.split(*_one_environment(self.levels)) is None:
             raise InputError(f"{type(self.method).__name__} has no vector field to give to an adaptive solver")
         method = numbers_as_arrays(self.method, self.dtype)
         bounds = None if self.box is None else jnp.asarray([self.box.low, self.box.high], self.dtype)
-        solution = _solve(method, self.levels, jnp.asarray(e), states, jnp.asarray(clock, self.dtype), bounds, solver)
+        moments, start = jnp.asarray(clock, self.dtype), jnp.asarray(begin, self.dtype)
+        solution = _solve(method, self.levels, jnp.asarray(e), states, moments, start, bounds, solver)
         if not isinstance(states, Tracer):
             raw_time = solution._replace(
                 stopped=solution.stopped * self.units.time, until=solution.until * self.units.time
             )
-            raise_if_failed(raw_time, solver=solver, begin=float(times[0]))
+            raise_if_failed(raw_time, solver=solver, begin=begin * self.units.time + self.units.origin)
         return solution.states
 
     def for_data(self, data: Trajectories) -> Levels:
@@ -188,7 +189,14 @@ def _forecast(method: Method, levels: Levels, e: Array, states: Array, steps: St
 
 @eqx.filter_jit
 def _solve(
-    method: Method, levels: Levels, e: Array, states: Array, clock: Array, bounds: Array | None, solver: str
+    method: Method,
+    levels: Levels,
+    e: Array,
+    states: Array,
+    clock: Array,
+    begin: Array,
+    bounds: Array | None,
+    solver: str,
 ) -> Solution:
     """The same by an adaptive solver."""
 
@@ -196,7 +204,7 @@ def _solve(
         fields = method.split(levels.shared, jax.tree.map(lambda a: a[e], levels.specific))
         assert fields is not None
         field = kept_within(lambda t, x, u: fields[0](t, x, u) + fields[1](t, x, u), bounds)
-        return jax.vmap(lambda start: solve(field, start, clock, solver=solver))(states)
+        return jax.vmap(lambda start: solve(field, start, clock, begin=begin, solver=solver))(states)
 
     return jax.vmap(one)(levels)
 

@@ -70,7 +70,7 @@ def _in_environment(method: Method, shared: PyTree, specific: PyTree, carry: PyT
         return error, count, jnp.zeros_like(error), carry
     # Points of all trajectories in a row: fewer axes, which a CPU is faster with.
     row = lambda a: a.reshape(-1, *a.shape[2:])
-    points = Points(row(batch.times), row(batch.states))
+    points = Points(row(batch.clock), row(batch.states))
     weights = row(batch.complete).astype(error.dtype)
     penalty, carry = regulariser.penalty(regulariser.subject(shared, specific), points, weights, carry)
     return error, count, penalty, carry
@@ -85,7 +85,7 @@ def _squares(method: Method, shared: PyTree, specific: PyTree, trajectory: Batch
     fields = method.split(shared, specific)
     assert fields is not None, "`fit` refuses to match derivatives without a vector field"
     tangent = lambda t, x: fields[0](t, x, None) + fields[1](t, x, None)
-    predicted = jax.vmap(tangent)(trajectory.times, trajectory.states)
+    predicted = jax.vmap(tangent)(trajectory.clock, trajectory.states)
     return jnp.sum(squared_error(predicted, trajectory.slopes, trajectory.observed))
 
 

@@ -24,6 +24,7 @@ from .. import __version__
 from .._atomic import one_line, replacing
 from .._locks import exclusive
 from ..arrays import fill, read_arrays, write_tree
+from ..describe import check_named
 from ..errors import InputError, RunError
 from ..records import Config, Look, entry, looks_from_json, looks_to_json
 
@@ -60,6 +61,7 @@ class RunFolder:
         """Write the configuration of a new run, or check that an old run was asked for the same."""
         path = self.path / "config.json"
         wanted = config.to_json()
+        check_named(wanted["method"], "the method of a run")
         found = {key: value for key, value in read_json(path).items() if key != "versions"} if path.exists() else {}
         found = found or self._sealed_config()
         # Where training got no further than its configuration there is nothing to lose: it may be asked for anew.

@@ -114,14 +114,15 @@ class Asked:
 
     def _config(self, method: Method, rate: float, defaults: Defaults) -> Config:
         recipe, start = self.recipe, self.start
+        named = isinstance(self.optimiser, str)  # an Optax optimiser has a schedule and a clipping of its own
         return Config(
             method=describe(method),
             units=describe(defaults.units),
             steps=int(self.steps),
             learning_rate=rate,
-            decay=recipe.decay or "cosine",
+            decay=(recipe.decay or "cosine") if named else "none",
             optimiser=self._optimiser(defaults).name,
-            clip=defaults.clip,
+            clip=defaults.clip if named else None,
             longest_step=defaults.longest_step,
             box=describe(defaults.box),
             sampling=describe(recipe.sampling),
