@@ -91,14 +91,21 @@ MUTANTS = [
     Mutant("train/optimisers.py", "half_wave = lambda share: 0.5 * (1 + jnp.cos(jnp.pi * share))", "half_wave = lambda share: 0.5 * (1 + jnp.cos(0.9 * jnp.pi * share))", "tests/train"),
     Mutant("train/sampling.py", "jnp.asarray(1 + step // self.every, float)", "jnp.asarray(step // self.every, float)", "tests/train src/leadax/train/sampling.py"),
     Mutant("train/loop.py", "better = jnp.asarray(np.nan_to_num(error, nan=np.inf) < np.asarray(self.error))", "better = jnp.asarray(np.nan_to_num(error, nan=np.inf) > np.asarray(self.error))", "tests/train"),
-    Mutant("train/loop.py", "return good._replace(rate=good.rate * 0.5)", "return good", "tests/train"),
+    Mutant("train/loop.py", "return good._replace(rate=np.where(wrong, good.rate * np.float32(0.5), good.rate).astype(good.rate.dtype))", "return good", "tests/train"),
     Mutant("train/run_folder.py", "refuse_another(folder, entry(about, \"config\", dict, str(folder)), config.to_json())", "pass", "tests/train"),
     Mutant("train/run_folder.py", "if seal != _digest(document):", "if False:", "tests/train"),
     Mutant("train/finish.py", "training.steps / max(training.seconds, 1e-9)", "training.seconds / max(training.steps, 1e-9)", "tests/train tests/cli"),
     # adapt
-    Mutant("adapt.py", "start = Start(_new_levels(model, data, key), (\"specific\",))", "start = Start(_new_levels(model, data, key))", "tests/test_adapt.py"),
+    Mutant("adapt/ways.py", "return model.method, Start(_new_levels(model, data, key), (\"specific\",))", "return model.method, Start(_new_levels(model, data, key))", "tests/adapt"),
+    Mutant("adapt/reliability.py", "if share > usual + 0.1:", "if share > usual + 10:", "tests/adapt/test_mixture.py"),
+    Mutant("adapt/trial.py", "outcome.error < MUCH_BETTER * best.error", "outcome.error > MUCH_BETTER * best.error", "tests/adapt"),
+    Mutant("methods/mixture.py", "directions=left[:, : method.count] / math.sqrt(method.known)", "directions=left[:, : method.count] * math.sqrt(method.known)", "tests/adapt/test_mixture.py"),
     # choose
-    Mutant("choose/yardsticks.py", "state = expm(matrix * step) @ state", "state = expm(-matrix * step) @ state", "tests/choose src/leadax/choose"),
+    Mutant("choose/verdict.py", "if error <= best.nmse:", "if error <= 0:", "tests/choose/test_verdict.py"),
+    # yardsticks
+    Mutant("yardsticks/rules.py", "expm(numbers[\"matrix\"] * sizes[:, None, None])", "expm(-numbers[\"matrix\"] * sizes[:, None, None])", "tests/yardsticks"),
+    Mutant("data/holdouts.py", "(i % count == fold) == inside", "(i % count == 0) == inside", "tests/data/test_holdouts.py"),
+    Mutant("evaluate/solver_gap.py", "exact = _adaptive(field, model.units.standard(start), model.units.clock(times))", "exact = _adaptive(field, model.units.standard(start), times)", "tests/train/test_time.py"),
     # theory, report, cli
     Mutant("cli/console.py", "return None if isinstance(value, float) and not math.isfinite(value) else value", "return value", "tests/cli"),
 ]
