@@ -15,15 +15,18 @@ from leadax import (
     Leads,
     Linear,
     Model,
+    Monitor,
     OneForAll,
     OnePerEnv,
     Recipe,
+    RunError,
     Sizes,
     Trajectories,
     Units,
     adapt,
     evaluate,
 )
+from leadax.adapt import trial
 from leadax.adapt.reliability import examine
 from leadax.adapt.trial import candidates, divided
 from leadax.methods import Levels
@@ -140,3 +143,23 @@ def test_a_part_is_held_out_where_there_are_enough_points():
     known = lambda part: int(np.isfinite(part.states[0, 0, :, 0]).sum())
     assert (known(past), known(future)) == (8, 4)
     assert past.times.shape == future.times.shape  # one program for both
+
+
+@pytest.mark.parametrize(
+    ("errors", "chosen"),
+    [((1.0, 0.6), "specific"), ((1.0, 0.4), "mixture"), ((None, 0.4), "mixture"), ((1.0, None), "specific")],
+)
+def test_more_parameters_must_be_much_better(monkeypatch, errors, chosen):
+    """The first of the two has fewer parameters; None stands for a way that failed."""
+    found = dict(zip(("specific", "mixture"), errors, strict=True))
+    outcome = lambda scheme, *rest: None if found[scheme] is None else trial.Outcome(scheme, found[scheme], 1)
+    monkeypatch.setattr(trial, "_tried", outcome)
+    data = trajectories([(0.2, 0.5)], [(1.0, 0.5)])
+    best = trial.best_way(known_model(), data, lambda *given: known_model(), None, Monitor())
+    assert best.scheme == chosen
+
+
+def test_if_every_way_fails_there_is_no_model(monkeypatch):
+    monkeypatch.setattr(trial, "_tried", lambda *given: None)
+    with pytest.raises(RunError, match="every way to learn the new environments failed"):
+        adapt(known_model(), trajectories([(0.2, 0.5)], [(1.0, 0.5)]), key=jr.key(0))
