@@ -1,5 +1,6 @@
 """How the command line answers what was typed: help, names, wrong use. Without JAX where it can be."""
 
+import json
 import re
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import pytest
 
 import leadax as lx
 from leadax.cli import COMMANDS, names, run
+from leadax.cli.console import result
 from leadax.cli.options import Training
 from leadax.cli.parsing import later
 from leadax.cli.reproduce import NAMES as TARGET_NAMES
@@ -190,3 +192,8 @@ def test_options_are_as_documented_and_as_in_python():
         "bound",
         "bench",
     ]
+
+
+def test_json_has_no_word_for_what_is_not_finite(capsys):
+    result({"a": [float("nan"), {"b": float("-inf")}], "c": 1.5}, "", as_json=True)
+    assert json.loads(capsys.readouterr().out, parse_constant=pytest.fail) == {"a": [None, {"b": None}], "c": 1.5}
