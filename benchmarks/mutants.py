@@ -75,7 +75,7 @@ MUTANTS = [
     Mutant("describe.py", "if field.init", "if field.init and field.name != \"solver\"", "tests/test_describe.py"),
     Mutant("registry.py", "if isinstance(found, type) and issubclass(found, interfaces):", "if isinstance(found, type):", "tests/test_describe.py"),
     # model
-    Mutant("model/model.py", "clock = (times - times[0]) / self.units.time", "clock = times - times[0]", "tests/model"),
+    Mutant("model/model.py", "clock, begin = (times - times[0]) / self.units.time,", "clock, begin = times - times[0],", "tests/model"),
     Mutant("model/fields.py", "return self.units.raw_tangent(jnp.mean(tangents, axis=0))", "return self.units.raw_tangent(tangents[0])", "tests/model"),
     Mutant("model/forecast.py", "return jnp.mean(self.members, axis=0)", "return self.members[0]", "tests/model"),
     # evaluate

@@ -11,6 +11,7 @@ import pytest
 from tests.cli.conftest import QUICK
 
 import leadax as lx
+from leadax.adapt.adapt import MIXTURE_RATE
 from leadax.arrays import read_arrays
 from leadax.cli import demo, run
 from leadax.cli.comparison import Comparison
@@ -97,6 +98,13 @@ def test_adapt(place, printed, capsys):
     out, err = capsys.readouterr()
     assert err.startswith("new is finished: nothing to do\n")
     assert "new: specific, 3 steps, environments mars, venus" in out
+
+
+def test_a_mixture_has_a_learning_rate_of_its_own(place, printed):
+    """Its few numbers are of size one: at the rate of weights they would hardly move."""
+    document = printed("adapt", "run", "novel.csv", "--out", "mixed", "--scheme", "mixture", "--steps", "2")
+    assert document["scheme"] == "mixture"
+    assert model("mixed").training.config.learning_rate == MIXTURE_RATE
 
 
 def test_shared_only_learns_nothing(place, printed, refused):

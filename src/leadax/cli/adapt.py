@@ -9,7 +9,7 @@ import tyro
 
 from ..errors import InputError
 from .checks import check_count, check_positive, check_run, check_seed
-from .console import File, Json, message, result, shown
+from .console import File, Json, Number, message, result, shown
 from .names import Decay, Optimiser, Scheme
 from .options import DECAYS, DataFile, RunFolderOption, RunPath, Using, open_model
 from .reading import Reading
@@ -31,7 +31,7 @@ def adapt(
     steps: int = 2_500,
     seed: int = 0,
     optimiser: Optimiser = "adam",
-    learning_rate: float = 1e-3,
+    learning_rate: Number = None,
     decay: Annotated[Decay, tyro.conf.arg(help=DECAYS)] = "cosine",
     look_every: int = 50,
     checkpoint_every: int = 1_000,
@@ -51,7 +51,8 @@ def adapt(
         steps: Gradient steps.
         seed: The same seed gives the same model on the same machine.
         optimiser: adam; or muon, for weights that are matrices, with Adam for the rest.
-        learning_rate: The highest learning rate: that of the first step, except in one cycle.
+        learning_rate: The highest learning rate: that of the first step, except in one cycle; by default 1e-3, and 0.03
+            for a mixture.
         look_every: Steps between looks at the test data.
         checkpoint_every: Steps between checkpoints.
         at: Steps, separated by commas, at which the test error is reported.
