@@ -96,7 +96,7 @@ MUTANTS = [
     Mutant("train/run_folder.py", "if seal != _digest(document):", "if False:", "tests/train"),
     Mutant("train/finish.py", "training.steps / max(training.seconds, 1e-9)", "training.seconds / max(training.steps, 1e-9)", "tests/train tests/cli"),
     # adapt
-    Mutant("adapt/ways.py", "return model.method, Start(_new_levels(model, data, key), (\"specific\",))", "return model.method, Start(_new_levels(model, data, key))", "tests/adapt"),
+    Mutant("adapt/schemes.py", "return model.method, Start(_new_levels(model, data, key), (\"specific\",))", "return model.method, Start(_new_levels(model, data, key))", "tests/adapt"),
     Mutant("adapt/reliability.py", "if share > usual + 0.1:", "if share > usual + 10:", "tests/adapt/test_mixture.py"),
     Mutant("adapt/trial.py", "outcome.error < MUCH_BETTER * best.error", "outcome.error > MUCH_BETTER * best.error", "tests/adapt"),
     Mutant("methods/mixture.py", "directions=left[:, : method.count] / math.sqrt(method.known)", "directions=left[:, : method.count] * math.sqrt(method.known)", "tests/adapt/test_mixture.py"),

@@ -56,12 +56,12 @@ def measured(line: dict[str, Any]) -> dict[str, Any]:
     """What a process for this line prints; of several processes the slowest one's, with the sum of their rates."""
     line = dict(line)
     count = line.pop("processes", 1)
-    asked = [line] if count == 1 else [line | {"core": core} for core in range(count)]
+    processes = [line] if count == 1 else [line | {"core": core} for core in range(count)]
     start = lambda one: subprocess.Popen(
         [sys.executable, __file__, "--worker", json.dumps(one)], stdout=subprocess.PIPE, text=True
     )
     found = []
-    for process in [start(one) for one in asked]:
+    for process in [start(one) for one in processes]:
         out, _ = process.communicate()
         if process.returncode:
             sys.exit(f"the line {line} failed")

@@ -46,9 +46,9 @@ def agree(name: str, kind: Any, problem: Problem) -> None:
         ", Ω a thousand times as heavy": heavy,
         ", Ω without its Lipschitz part": alone,
     }.items():
-        asked = dataclasses.replace(problem, method=other)
-        peer = kind(asked)
-        (loss, arrays), (wanted, gradient) = peer.loss_and_gradient(), asked.loss_and_gradient()
+        same = dataclasses.replace(problem, method=other)
+        peer = kind(same)
+        (loss, arrays), (wanted, gradient) = peer.loss_and_gradient(), same.loss_and_gradient()
         # The peer reads a gradient as it reads weights, so that arrays come in its own order and layout.
         read = lambda net, level: [np.asarray(a) for a in type(net)(level).parameters]
         expected = read(peer.f, gradient.shared) + read(peer.g, gradient.specific)

@@ -22,20 +22,25 @@ from leadax.experiments.study.protocols import PROTOCOLS
 FAST = PROTOCOLS["fast"]
 
 
-def learnt(asked: argparse.Namespace, weight: float | None, alpha: float) -> lx.Model:
+def learnt(arguments: argparse.Namespace, weight: float | None, alpha: float) -> lx.Model:
     """LEADS with this 1/λ and α; prints the error during training."""
-    train, validation = simulated(asked.system, "train", "fast", 0), simulated(asked.system, "test", "fast", 1, 8)
-    defaults = FAST.defaults(asked.system, train)
+    train, validation = (
+        simulated(arguments.system, "train", "fast", 0),
+        simulated(arguments.system, "test", "fast", 1, 8),
+    )
+    defaults = FAST.defaults(arguments.system, train)
     return lx.fit(
         lx.Leads(penalty=replace(defaults.penalty, alpha=alpha), penalty_weight=weight),
         train,
         test=validation,
         key=jr.key(0),
-        steps=asked.steps,
-        seeds=asked.seeds,
+        steps=arguments.steps,
+        seeds=arguments.seeds,
         defaults=defaults,
-        monitor=lx.Monitor(listen=lambda look, steps: print(f"  step {look.step}: {look.test}", flush=True)),
-        **FAST.training(asked.system, asked.steps, look_every=80),
+        monitor=lx.Monitor(
+            listen=lambda snapshot, steps: print(f"  step {snapshot.step}: {snapshot.test}", flush=True)
+        ),
+        **FAST.training(arguments.system, arguments.steps, look_every=80),
     )
 
 
@@ -47,13 +52,13 @@ def main() -> None:
     parser.add_argument("--alphas", type=float, nargs="+", default=[1e-3, 0.1, 1.0])
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--seeds", type=int, default=1)
-    asked = parser.parse_args()
-    train = simulated(asked.system, "train", "fast", 0)
+    arguments = parser.parse_args()
+    train = simulated(arguments.system, "train", "fast", 0)
     states = jnp.asarray(train.states[:, 0], jnp.float32)
     size = lambda field, e: float(jnp.sqrt(jnp.mean(jnp.square(jax.vmap(field)(states[e])))))
-    for weight, alpha in product(asked.weights, asked.alphas):
+    for weight, alpha in product(arguments.weights, arguments.alphas):
         print(f"weight {'of fast' if weight is None else weight}, alpha {alpha:g}")
-        model = learnt(asked, weight, alpha)
+        model = learnt(arguments, weight, alpha)
         shares = [size(model.specific(name), e) / size(model.shared, e) for e, name in enumerate(train.environments)]
         print(f"  training error {lx.evaluate(model, train).mse:.2e}, |g_e| / |f|: {[f'{s:.2f}' for s in shares]}")
 

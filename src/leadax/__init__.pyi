@@ -6,6 +6,8 @@ from .data import Trajectories as Trajectories
 from .data import folds as folds
 from .data import hold_out as hold_out
 from .data import load as load
+from .data.latent import Latent as Latent
+from .data.layout import Layout as Layout
 from .data.units import Units as Units
 from .defaults import Defaults as Defaults
 from .defaults import chosen_for as chosen_for

@@ -5,12 +5,12 @@ that overwrote checkpoints in place was killed, 39 of 40 became unreadable; with
 """
 
 import os
-import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ._temporary import OLD, create, remove, remove_left_over, sibling
 from .errors import InputError, LeadaxError, RunError
 
 
@@ -34,7 +34,8 @@ def replacing(path: str | os.PathLike[str], *, folder: bool = False, overwrite: 
     ['a.txt']
     """
     target = _checked_target(path, folder, overwrite)
-    temporary = _create_temporary(path, target, folder)
+    remove_left_over(target)
+    temporary, lock = _create_temporary(path, target, folder)
     try:
         yield temporary
         _flush(temporary)
@@ -44,12 +45,12 @@ def replacing(path: str | os.PathLike[str], *, folder: bool = False, overwrite: 
     except OSError as error:
         raise RunError(f"{path} could not be written: {one_line(error)}; what was there before is untouched") from error
     finally:
-        _remove(temporary)
+        remove(temporary, lock)
 
 
 def check_destination(path: str | os.PathLike[str], *, folder: bool = False, overwrite: bool = False) -> None:
     """Raise `InputError` if `replacing` could not write to `path`. Call this before a long computation."""
-    _remove(_create_temporary(path, _checked_target(path, folder, overwrite), folder))
+    remove(*_create_temporary(path, _checked_target(path, folder, overwrite), folder))
 
 
 def one_line(error: BaseException) -> str:
@@ -71,19 +72,13 @@ def _checked_target(path: str | os.PathLike[str], folder: bool, overwrite: bool)
     return target
 
 
-def _create_temporary(path: str | os.PathLike[str], target: Path, folder: bool) -> Path:
-    temporary = _sibling(target, "partial")
+def _create_temporary(path: str | os.PathLike[str], target: Path, folder: bool) -> tuple[Path, int | None]:
     try:
-        temporary.mkdir() if folder else temporary.touch(exist_ok=False)
+        return create(target, folder=folder)
     except OSError as error:
         raise InputError(
             f"{path} cannot be written: the folder {target.parent} is not writable ({error.strerror})"
         ) from error
-    return temporary
-
-
-def _sibling(target: Path, ending: str) -> Path:
-    return target.with_name(f".{target.name}.{secrets.token_hex(4)}.{ending}")
 
 
 def _move(temporary: Path, target: Path, overwrite: bool) -> None:
@@ -101,7 +96,7 @@ def _move(temporary: Path, target: Path, overwrite: bool) -> None:
 def _exchange_folders(temporary: Path, target: Path) -> None:
     # A folder that is not empty cannot be replaced by a rename. A crash between these two renames leaves both folders,
     # under hidden names.
-    aside = _sibling(target, "old")
+    aside = sibling(target, OLD)
     target.rename(aside)
     try:
         temporary.rename(target)
@@ -131,10 +126,3 @@ def _sync(path: Path) -> None:
             raise
     finally:
         os.close(descriptor)
-
-
-def _remove(temporary: Path) -> None:
-    if temporary.is_dir():
-        shutil.rmtree(temporary, ignore_errors=True)
-    else:
-        temporary.unlink(missing_ok=True)

@@ -1,13 +1,15 @@
 """What a method leaves open: chosen from the data, or the paper's settings for its own systems, if asked for."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .data import Trajectories
+from .data.latent import Latent, layout_for, units_for
+from .data.layout import Layout
 from .data.units import Box, Units
 from .errors import InputError, lookup
 from .methods import Method, Sizes
@@ -29,7 +31,8 @@ class Defaults:
     - `batch_size`: trajectories per environment and step; None for all;
     - `longest_step`: the longest step of the solver, in units of time of the data; None for one per observed interval;
     - `clip`: the largest length of a gradient; None for any;
-    - `box`: the region, in standard units, that forecasts are kept in; None for everywhere.
+    - `box`: the region, in standard units, that forecasts are kept in; None for everywhere;
+    - `layout`: what is hidden, what acts from outside, what belongs to one trajectory; None for nothing of the kind.
     """
 
     net: Architecture
@@ -42,6 +45,7 @@ class Defaults:
     longest_step: float | None = None
     clip: float | None = None
     box: Box | None = None
+    layout: Layout | None = None
 
     def complete(self, method: Method, sizes: Sizes) -> Method:
         """The method with everything filled in that it leaves open."""
@@ -55,6 +59,18 @@ class Defaults:
         method = method.sized(sizes, self.net)
         open_ = [name for name in names & set(FILLED_IN) if getattr(method, name) is None]
         return dataclasses.replace(method, **{name: getattr(self, name) for name in open_})
+
+    def laid_out(self, data: Trajectories, latent: Latent | None, covariates: Sequence[str] = ()) -> "Defaults":
+        """With the layout of the data, and the units of what acts on them.
+
+        - `latent`: what is to be inferred; None for what these settings say, by default nothing.
+        """
+        units, layout = self.units, self.layout
+        if latent is not None or layout is None:
+            layout = layout_for(data, units, latent or Latent(noise="none"), covariates)
+        elif covariates:
+            layout = dataclasses.replace(layout, covariates=tuple(covariates))
+        return dataclasses.replace(self, layout=layout, units=units_for(data, units, layout))
 
 
 def chosen_for(data: Trajectories, net: Any = None) -> Defaults:
@@ -82,6 +98,7 @@ def chosen_for(data: Trajectories, net: Any = None) -> Defaults:
         longest_step=median_gap(data),
         clip=CLIP,
         box=Box.around(data, units),
+        layout=layout_for(data, units, Latent()),
     )
 
 

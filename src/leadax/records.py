@@ -44,8 +44,8 @@ def numbers(document: Mapping[str, Any], name: str, what: str) -> tuple[float, .
 
 
 @dataclasses.dataclass(frozen=True)
-class Look:
-    """What was seen at one step of training, one number per member.
+class Snapshot:
+    """How training stood at one step, one number per member.
 
     - `loss`; `error` and `penalty`: its two parts, the penalty without its weight;
     - `test`, `validation`: the errors on such data, if there are any; `seconds`: time spent so far.
@@ -66,7 +66,7 @@ class Look:
         return {"step": self.step, **document, "seconds": self.seconds}
 
     @classmethod
-    def from_json(cls, document: Mapping[str, Any], what: str = "a line of metrics") -> "Look":
+    def from_json(cls, document: Mapping[str, Any], what: str = "a line of metrics") -> "Snapshot":
         """From what `to_json` gave."""
         perhaps = lambda name: None if document.get(name) is None else numbers(document, name, what)
         return cls(
@@ -86,6 +86,8 @@ class Config:
 
     - `method`, `units`, `sampling`: their descriptions as JSON; `optimiser`: its name;
     - `clip`: the largest length of a gradient; `longest_step`: of the solver; `box`: where forecasts are kept;
+    - `layout`: what is hidden, what acts from outside, what belongs to one trajectory; `warmup`: how many points of a
+      held-out trajectory a forecast is told;
     - `start`: the fingerprint of the parameters that training began with, where they were given;
     - `train`, `test`, `validation`: fingerprints of the data.
     """
@@ -112,6 +114,8 @@ class Config:
     test: str | None
     validation: str | None = None
     start: str | None = None
+    layout: Mapping[str, Any] | None = None
+    warmup: int = 1
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -160,6 +164,8 @@ _CONFIG_TYPES: dict[str, tuple[type, ...]] = {
     "test": (str, type(None)),
     "validation": (str, type(None)),
     "start": (str, type(None)),
+    "layout": (dict, type(None)),
+    "warmup": (int,),
 }
 
 
@@ -182,19 +188,19 @@ class Training:
 
     config: Config
     steps: int
-    looks: tuple[Look, ...] = ()
+    history: tuple[Snapshot, ...] = ()
     kept: tuple[int, ...] | None = None
     reliability: Reliability | None = None
 
     @property
     def seconds(self) -> float:
         """How long it took."""
-        return self.looks[-1].seconds if self.looks else 0.0
+        return self.history[-1].seconds if self.history else 0.0
 
     @property
     def smallest_test_errors(self) -> tuple[float, ...] | None:
-        """The smallest test error of each member on the way; looks that are not a number are passed over."""
-        seen = [look.test for look in self.looks if look.test is not None]
+        """The smallest test error of each member on the way; errors that are not a number are passed over."""
+        seen = [snapshot.test for snapshot in self.history if snapshot.test is not None]
         if not seen:
             return None
         smallest = lambda values: min((v for v in values if not math.isnan(v)), default=math.nan)
@@ -203,8 +209,8 @@ class Training:
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
         kept = None if self.kept is None else list(self.kept)
-        looks = looks_to_json(self.looks)
-        document = {"config": self.config.to_json(), "steps": self.steps, "looks": looks, "kept": kept}
+        history = history_to_json(self.history)
+        document = {"config": self.config.to_json(), "steps": self.steps, "looks": history, "kept": kept}
         return document | {"reliability": self.reliability and dataclasses.asdict(self.reliability)}
 
     @classmethod
@@ -213,7 +219,7 @@ class Training:
         return cls(
             config=Config.from_json(entry(document, "config", dict, what), what),
             steps=entry(document, "steps", int, what),
-            looks=looks_from_json(entry(document, "looks", list, what), what),
+            history=history_from_json(entry(document, "looks", list, what), what),
             kept=None if document.get("kept") is None else tuple(int(k) for k in numbers(document, "kept", what)),
             reliability=_reliability(document.get("reliability"), what),
         )
@@ -225,11 +231,11 @@ def _reliability(document: Any, what: str) -> Reliability | None:
     return Reliability(entry(document, "reliable", bool, what), entry(document, "reason", str, what))
 
 
-def looks_to_json(looks: Sequence[Look]) -> list[dict[str, Any]]:
-    """All looks as plain JSON."""
-    return [look.to_json() for look in looks]
+def history_to_json(history: Sequence[Snapshot]) -> list[dict[str, Any]]:
+    """All snapshots as plain JSON."""
+    return [snapshot.to_json() for snapshot in history]
 
 
-def looks_from_json(documents: Sequence[Any], what: str) -> tuple[Look, ...]:
-    """All looks from plain JSON."""
-    return tuple(Look.from_json(document, what) for document in documents)
+def history_from_json(documents: Sequence[Any], what: str) -> tuple[Snapshot, ...]:
+    """All snapshots from plain JSON."""
+    return tuple(Snapshot.from_json(document, what) for document in documents)

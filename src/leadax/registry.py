@@ -9,6 +9,7 @@ from .errors import InputError, lookup
 
 T = TypeVar("T")
 
+MAIN = "__main__"  # the module of a script, a notebook or a session
 _REGISTRIES: "list[Registry[Any]]" = []
 
 
@@ -94,15 +95,26 @@ def class_named(name: str, using: Iterable[Any] = ()) -> type:
     interfaces = tuple(registry.interface for registry in _REGISTRIES)
     if isinstance(found, type) and issubclass(found, interfaces):
         return found
+    module, _, own = name.partition(":")
+    if module == MAIN:
+        raise InputError(
+            f"`{own}` was defined in a script or session of its own: put it in a module and name it "
+            f"(`Model.load(path, using=[{own}])`, `--using your_module:{own}`)"
+        )
     raise InputError(
         f"`{name}` is not part of Leadax and has not been imported: import it first, or name it "
-        f"(`Model.load(path, using=[{name.rpartition(':')[2]}])`, `--using {name}`)"
+        f"(`Model.load(path, using=[{own}])`, `--using {name}`)"
     )
 
 
 def object_named(name: str, using: Iterable[Any]) -> Any:
-    """The one among `using` that has this import path; None if there is none."""
-    return next((thing for thing in using if name_of(thing) == name), None)
+    """The one among `using` that has this import path; None if there is none.
+
+    What was defined in a script is found by its name alone: elsewhere it must live in a module.
+    """
+    script, _, own = name.partition(":")
+    same = lambda thing: name_of(thing) == name or (script == MAIN and thing.__qualname__ == own)
+    return next((thing for thing in using if same(thing)), None)
 
 
 def _already_imported(path: str) -> Any:

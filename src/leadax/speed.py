@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jaxtyping import PyTree
+from jaxtyping import Array, PyTree
 
 from .arrays import cast
 from .data.batch import Batch, to_batch
@@ -111,7 +111,7 @@ def operations_of(net: Net, state_shape: tuple[int, ...]) -> float:
     dtype = jax.tree.leaves(net)[0].dtype
     time_, state = (jax.ShapeDtypeStruct(shape, dtype) for shape in ((), state_shape))
 
-    def forward_and_backward(net, t, x, cotangent):
+    def forward_and_backward(net: Net, t: Array, x: Array, cotangent: Array) -> tuple[Array, tuple[Net, Array]]:
         tangent, transpose = jax.vjp(lambda net, x: net(t, x, None), net, x)
         return tangent, transpose(cotangent)
 

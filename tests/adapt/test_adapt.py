@@ -26,7 +26,7 @@ from leadax import (
     adapt,
     evaluate,
 )
-from leadax.adapt.ways import defaults_of
+from leadax.adapt.schemes import defaults_of
 from leadax.data.units import Box
 from leadax.methods import Gbml
 from leadax.train import Interrupted, RunFolder, loop
@@ -54,8 +54,12 @@ def learn(model, data=NOVEL, recipe=None, **settings):
 def test_only_what_is_specific_learns(tmp_path, monkeypatch):
     """With test data, in a run folder, stopped and resumed; in the units, steps and type of the model."""
     model = model_of()
-    before = jax.tree.map(np.array, model.levels)
+    before, results = jax.tree.map(np.array, model.levels), []
+    write = lambda folder, document, write=RunFolder.write_result: (results.append(document), write(folder, document))
+    monkeypatch.setattr(RunFolder, "write_result", write)
     new = learn(model, test=NOVEL, run=tmp_path / "run")
+    (result,) = results
+    assert result["reliable"] is False
     assert same_bits(new.levels.shared, before.shared)
     assert same_bits(model.levels, before)
     assert (new.environments, new.training.steps, new.method) == (("new", "newer"), 4, model.method)
@@ -64,8 +68,8 @@ def test_only_what_is_specific_learns(tmp_path, monkeypatch):
     assert jax.tree.map(lambda a: a.shape, new.levels.specific) == jax.tree.map(
         lambda a: (1, 2, *a.shape[2:]), before.specific
     )
-    assert [look.step for look in new.training.looks] == [2, 4]
-    last = pytest.approx(new.training.looks[-1].test[0], rel=1e-5)
+    assert [snapshot.step for snapshot in new.training.history] == [2, 4]
+    last = pytest.approx(new.training.history[-1].test[0], rel=1e-5)
     assert evaluate(new, NOVEL).mse == last
     assert RunFolder(tmp_path / "run").result()["test"]["last"] == last
     # The same from a file, and where it is stopped and resumed.
@@ -97,7 +101,7 @@ def test_shared_alone(tmp_path):
     alone = learn(model, scheme="shared-only", run=tmp_path)
     assert same_bits(alone.levels.shared, model.levels.shared)
     assert not any(np.any(a) for a in jax.tree.leaves(alone.levels.specific))
-    assert (alone.training.steps, alone.training.looks) == (0, ())
+    assert (alone.training.steps, alone.training.history) == (0, ())
     states, times = np.array([[1.0, 2.0], *np.zeros((3, 2))]), np.array([0.0, 0.1, 0.3, 0.4])
     mean, scale = np.array(UNITS.mean), np.array(UNITS.scale)
     field = lambda x, net: scale / UNITS.time * plain_net(net, (x - mean) / scale)

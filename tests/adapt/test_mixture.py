@@ -27,6 +27,7 @@ from leadax import (
     evaluate,
 )
 from leadax.adapt import trial
+from leadax.adapt.learner import Learner
 from leadax.adapt.reliability import examine
 from leadax.adapt.trial import candidates, divided
 from leadax.methods import Levels
@@ -150,16 +151,17 @@ def test_a_part_is_held_out_where_there_are_enough_points():
     [((1.0, 0.6), "specific"), ((1.0, 0.4), "mixture"), ((None, 0.4), "mixture"), ((1.0, None), "specific")],
 )
 def test_more_parameters_must_be_much_better(monkeypatch, errors, chosen):
-    """The first of the two has fewer parameters; None stands for a way that failed."""
+    """The first of the two has fewer parameters; None stands for one that failed."""
     found = dict(zip(("specific", "mixture"), errors, strict=True))
     outcome = lambda scheme, *rest: None if found[scheme] is None else trial.Outcome(scheme, found[scheme], 1)
     monkeypatch.setattr(trial, "_tried", outcome)
     data = trajectories([(0.2, 0.5)], [(1.0, 0.5)])
-    best = trial.best_way(known_model(), data, lambda *given: known_model(), None, Monitor())
+    learner = Learner(known_model(), data, jr.key(0), None, "adam", Recipe(), Monitor())
+    best = trial.best_scheme(learner, 10, None)
     assert best.scheme == chosen
 
 
 def test_if_every_way_fails_there_is_no_model(monkeypatch):
     monkeypatch.setattr(trial, "_tried", lambda *given: None)
-    with pytest.raises(RunError, match="every way to learn the new environments failed"):
+    with pytest.raises(RunError, match="every scheme failed to learn"):
         adapt(known_model(), trajectories([(0.2, 0.5)], [(1.0, 0.5)]), key=jr.key(0))

@@ -14,8 +14,7 @@ from leadax.choose.rungs import Pace, Plan, Score, final_steps, planned, regroup
 from leadax.choose.search import PROBE, Measured, Search
 from leadax.choose.space import GROUP, Candidate, Shape, Space, all_groups, spaces
 from leadax.choose.tried import sentence, tried_of
-from leadax.choose.tune import search
-from leadax.choose.tuning import sampling_for
+from leadax.choose.tuning import Tuning, sampling_for
 from leadax.defaults import chosen_for
 from leadax.methods.base import Sizes
 from leadax.methods.prepare import side_by_side
@@ -101,11 +100,11 @@ def test_the_plan_fits_into_the_time():
     assert plan.folds == (1, 1, 1, 3)
     assert [list(plan.new_folds(rung)) for rung in range(4)] == [[0], [0], [0], [1, 2]]
     groups, folds = (12, 8, 6, 5), (1, 1, 1, 2)
-    asked = [n * f * (2 + 0.014 * s) for n, s, f in zip(groups, plan.steps, folds, strict=True)]
+    seconds = [n * f * (2 + 0.014 * s) for n, s, f in zip(groups, plan.steps, folds, strict=True)]
     last = 1.5 * (2 + 0.014 * plan.steps[-1])
     assert plan.ends[-1] == pytest.approx(600 - last)
-    assert 570 < sum(asked) + last <= 590
-    assert plan.ends == pytest.approx([10 + (590 - last) * sum(asked[: k + 1]) / sum(asked) for k in range(4)])
+    assert 570 < sum(seconds) + last <= 590
+    assert plan.ends == pytest.approx([10 + (590 - last) * sum(seconds[: k + 1]) / sum(seconds) for k in range(4)])
 
 
 def test_more_time_is_for_more_steps_and_more_candidates():
@@ -439,7 +438,7 @@ def test_a_small_search(tmp_path, monkeypatch):
     assert (tmp_path / "r" / "result.json").exists()
     (past, future), fast = lx.folds(data)[0], next(line for line in tuned.tried if rate(line.candidate) == 1e-2)
     assert past.fingerprint != data.fingerprint
-    task = search(data, **arguments).task
+    task = Tuning.of(data, jr.key(0), ["one-for-all"], 1, lx.Linear, lx.Monitor())
     method = task.space(fast.candidate).method(fast.candidate)
     sampling = sampling_for(4)
     alone = lx.fit(

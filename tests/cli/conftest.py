@@ -130,7 +130,7 @@ def stop_at(monkeypatch):
     def stop_at(step, number=signal.SIGINT):
         @contextmanager
         def bar(label):
-            yield lambda look, steps: signal.raise_signal(number) if look.step == step else None
+            yield lambda snapshot, steps: signal.raise_signal(number) if snapshot.step == step else None
 
         with monkeypatch.context() as patch:
             patch.setattr(sys.modules["leadax.cli.train"], "training_bar", bar)

@@ -1,6 +1,7 @@
-"""`--columns` and `--channels` of every command that reads a table, and names from file to forecast."""
+"""Options of every command that reads a table (`--columns`, `--inputs`, …), and names from file to forecast."""
 
 import csv
+import re
 
 import numpy as np
 import pytest
@@ -71,7 +72,22 @@ def test_every_command_that_reads_a_table(command, tanks, place, refused):
     """All of them ask for the columns that were named, and only these."""
     said = refused(*command, "--columns", "environment=Site,time=Dat", "--channels", "x0")
     assert said == "tanks.csv: no column `Dat`: it has `Note`, `Date`, `Tank`, `Site`, `x1`, `x0`; did you mean `Date`?"
-    assert "no column `y`" in refused(*command, "--columns", KEYS, "--channels", "y")
+    for option in ("--channels", "--inputs", "--covariates"):
+        assert "no column `y`" in refused(*command, "--columns", KEYS, option, "y")
+
+
+def test_a_page_shows_inputs_and_covariates(place, tmp_path):
+    """Names with commas in them are in double quotes."""
+    rows = ("environment,time,x,'rate, ml',dose,Sex,Wt", "a,0,1,7,,f,5", "a,1,2,,3,f,5", "b,0,1,8,,m,6", "b,2,2,0,,m,6")
+    (tmp_path / "drug.csv").write_text("\n".join(rows).replace("'", '"'))
+    out, inputs = tmp_path / "drug.html", '"rate, ml":held, dose:impulse:x'
+    command = ["report", str(tmp_path / "drug.csv"), "--out", str(out), "--inputs", inputs]
+    assert run([*command, "--covariates", "Wt, Sex=f"]) == 0
+    page = out.read_text()
+    assert "<td>rate, ml (held), dose (impulse:x)</td>" in page
+    assert "Inputs: rate, ml, dose over time: each environment" in page
+    assert "m 0, f 1" in page
+    assert "<td>a</td><td>1</td><td>5</td>" in re.sub(r"\s*(?=<)", "", page)
 
 
 def test_the_options_are_about_test_data_too(tanks, place, refused):
@@ -91,6 +107,16 @@ def test_the_options_are_about_test_data_too(tanks, place, refused):
         (("--columns", "time="), "`--columns` must be KEY=NAME"),
         (("--columns", "time=a,time=b"), "`--columns` has `time` twice: a and b"),
         (("--channels", ""), "`--channels` must be names separated by commas, got ``"),
+        (("--inputs", "a,"), "`--inputs` must be names separated by commas, got `a,`"),
+        (("--covariates", ""), "`--covariates` must be names separated by commas, got ``"),
+        (
+            ("--columns", KEYS, "--channels", "x0", "--inputs", "x1:hold"),
+            "tanks.csv: the input `x1` must be `linear`, `held` or `impulse:CHANNEL`, got `hold`",
+        ),
+        (
+            ("--columns", KEYS, "--channels", "x0", "--covariates", "x1"),
+            "tanks.csv: the covariate `x1` changes within environment `slow`: it has",
+        ),
         (("--channels", "a,,b"), "`--channels` must be names separated by commas, got `a,,b`"),
         (("--columns", "time=Dat"), "tanks.csv: no column `environment`: it has `Note`, `Date`"),
         (("--columns", "environment=Site,time=Dat"), "; did you mean `Date`?"),
@@ -108,4 +134,4 @@ def test_refusals(place, tanks, options, expected, refused):
 def test_files_without_columns(place, refused, tmp_path):
     waves((1.0,), slow=0.5, fast=0.8).save(tmp_path / "a.npz")
     said = refused("evaluate", "run", str(tmp_path / "a.npz"), "--channels", "x0")
-    assert said.endswith("a NumPy file has no columns to choose from: leave out `--columns` and `--channels`")
+    assert said.endswith("leave out `--columns`, `--channels`, `--inputs` and `--covariates`")

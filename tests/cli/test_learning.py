@@ -11,13 +11,13 @@ import pytest
 from tests.cli.conftest import QUICK
 
 import leadax as lx
-from leadax.adapt.adapt import MIXTURE_RATE
+from leadax.adapt.learner import MIXTURE_RATE
 from leadax.arrays import read_arrays
 from leadax.cli import demo, run
 from leadax.cli.comparison import Comparison
 from leadax.cli.console import training_bar
 from leadax.cli.options import Training
-from leadax.records import Look
+from leadax.records import Snapshot
 
 EVALUATION = {"mse", "mse_per_environment", "mse_per_time", "mse_per_seed", "trajectories", "protocol"}
 TRAINING = EVALUATION | {"test", "steps", "seconds", "steps_per_second", "parameters", "run"}
@@ -37,8 +37,8 @@ def test_train(place, printed):
     trained = model()
     assert document["mse"] == pytest.approx(lx.evaluate(trained, lx.load("train.csv")).mse)
     assert document["test"]["last"] == pytest.approx(lx.evaluate(trained, lx.load("test.csv")).mse)
-    assert [look.step for look in trained.training.looks] == [1, 2, 3, 4]
-    assert document["test"]["minimum"] == pytest.approx(min(look.test[0] for look in trained.training.looks))
+    assert [snapshot.step for snapshot in trained.training.history] == [1, 2, 3, 4]
+    assert document["test"]["minimum"] == pytest.approx(min(snapshot.test[0] for snapshot in trained.training.history))
 
 
 def test_a_finished_run_is_left_alone(place, capsys):
@@ -89,7 +89,7 @@ def test_adapt(place, printed, capsys):
     document = printed(*arguments, "--out", "new")
     assert document.keys() >= TRAINING | {"scheme", "at"}
     new = model("new")
-    seen = {look.step: look.test[0] for look in new.training.looks}
+    seen = {snapshot.step: snapshot.test[0] for snapshot in new.training.history}
     assert document["at"] == pytest.approx({"1": seen[1]})
     assert list(document["mse_per_environment"]) == ["mars", "venus"]
     same = lambda a, b: np.array_equal(a.levels.shared.dense.weight, b.levels.shared.dense.weight)
@@ -243,10 +243,10 @@ def test_divergence_is_one_line_and_keeps_the_run(place, capsys):
 
 
 def test_progress_is_shown_on_a_terminal_and_elsewhere(capsys):
-    look = Look(5, (1.0, 3.0), (1.0, 1.0), (0.0, 0.0), (0.5, 1.5), 1.0)
+    snapshot = Snapshot(5, (1.0, 3.0), (1.0, 1.0), (0.0, 0.0), (0.5, 1.5), 1.0)
     with training_bar("leads") as listen:
-        listen(look, 10)
-        listen(dataclasses.replace(look, step=6, test=None), 10)
+        listen(snapshot, 10)
+        listen(dataclasses.replace(snapshot, step=6, test=None), 10)
     assert capsys.readouterr().err == "leads: loss 2.00e+00, test 1.00e+00: 5 of 10\nleads: loss 2.00e+00: 6 of 10\n"
 
 

@@ -20,7 +20,7 @@ def test_own_net_and_penalty_from_training_to_report(place, printed, refused):
     assert config["method"]["net"]["build"] == {"object": "mine:net"}
     assert config["method"]["penalty"] == {"type": "mine:Half", "alpha": 0.5}
     assert "--using mine:net" in refused("evaluate", "own", "train.csv")
-    using = ["--using", "mine:net,mine:HALF,mine:SMALL"]  # an object stands for its class
+    using = ["--using", "mine:net,mine:HALF", "--using", "mine:SMALL"]  # an object stands for its class
     assert printed("evaluate", "own", "train.csv", *using)["mse"] == pytest.approx(document["mse"])
     assert printed("predict", "own", "train.csv", "--out", "own.csv", *using)["out"] == "own.csv"
     assert printed("adapt", "own", "novel.csv", "--out", "own2", "--scheme", "shared-only", *using)["steps"] == 0

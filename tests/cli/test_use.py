@@ -84,7 +84,7 @@ def test_every_command_has_help_and_the_program_lists_them(capsys):
 
 def test_answers_without_heavy_imports():
     """Help, and refusals that need neither data nor a model."""
-    asked = [
+    commands = [
         (["--help"], 0),
         (["train", "--help"], 0),
         (["simulat"], 2),
@@ -100,7 +100,7 @@ def test_answers_without_heavy_imports():
     program = f"""
 import sys
 from leadax.cli import run
-for arguments, status in {asked}:
+for arguments, status in {commands}:
     assert run(arguments) == status, arguments
     heavy = [name for name in {HEAVY} if name in sys.modules]
     assert not heavy, (arguments, heavy)

@@ -42,8 +42,12 @@ def examples(count: int):
 
 
 @st.composite
-def parts(draw, axes: int = 2, min_trajectories: int = 1, min_times: int = 2, named: bool = False) -> dict:
+def parts(
+    draw, axes: int = 2, min_trajectories: int = 1, min_times: int = 2, named: bool = False, driven: bool = False
+) -> dict:
     """Arguments of `from_arrays`: regular or ragged, with or without holes, on a plane, a line or no grid at all.
+
+    - `named`, `driven`: whether trajectories may have names, and inputs.
 
     Not the trajectories themselves: beartype draws random numbers, which Hypothesis forbids here.
     """
@@ -61,14 +65,30 @@ def parts(draw, axes: int = 2, min_trajectories: int = 1, min_times: int = 2, na
     per_environment = st.lists(st.floats(), min_size=len(environments), max_size=len(environments))
     several = lambda count: st.lists(names, min_size=count, max_size=count, unique=True)
     trajectory_names = st.tuples(*map(several, counts)) if named else st.none()
+    driving = draw(st.integers(0, 2)) if driven else 0
+    labels = draw(several(shape[-1] + driving))
+    channels, inputs = labels[: shape[-1]], labels[shape[-1] :]
     return {
         "times": times,
         "states": states,
         "environments": environments,
-        "channels": draw(st.lists(names, min_size=shape[-1], max_size=shape[-1], unique=True)),
+        "channels": channels,
         "parameters": draw(st.dictionaries(names, per_environment, max_size=3)),
         "attributes": draw(st.dictionaries(names, text, max_size=3)),
         "trajectory_names": draw(st.none() | trajectory_names),
+        **(draw(_inputs(times, (*draw(st.sampled_from([space, ()])), driving), channels, inputs)) if inputs else {}),
+    }
+
+
+@st.composite
+def _inputs(draw, times, shape, channels, names):
+    kinds = st.sampled_from(["linear", "held", "impulse:hidden1", *(f"impulse:{name}" for name in channels)])
+    given = st.just(np.nan) | numbers
+    one = lambda t: draw(hnp.arrays(np.float64, (len(t), *shape), elements=given, fill=given))
+    return {
+        "inputs": [[one(t) for t in row] for row in times],
+        "input_names": names,
+        "input_kinds": draw(st.lists(kinds, min_size=len(names), max_size=len(names))),
     }
 
 
@@ -99,4 +119,9 @@ def assert_same(found: Trajectories, expected: Trajectories) -> None:
     assert found.states.shape == expected.states.shape
     assert found.times.tobytes() == expected.times.tobytes()
     assert found.states.tobytes() == expected.states.tobytes()
+    assert (found.input_names, found.input_kinds) == (expected.input_names, expected.input_kinds)
+    assert (found.inputs is None) == (expected.inputs is None)
+    if found.inputs is not None and expected.inputs is not None:
+        assert found.inputs.shape == expected.inputs.shape
+        assert found.inputs.tobytes() == expected.inputs.tobytes()
     assert found.fingerprint == expected.fingerprint

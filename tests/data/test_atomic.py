@@ -13,6 +13,7 @@ from tests.data.strategies import ENDINGS
 
 from leadax import _atomic
 from leadax._atomic import check_destination, replacing
+from leadax._temporary import create, remove_left_over
 from leadax.data import Trajectories, files, load, save
 from leadax.errors import InputError, RunError
 
@@ -100,6 +101,25 @@ def test_everything_is_pushed_to_disk_before_the_rename(tmp_path, monkeypatch):
     before = calls[: calls.index("RENAME")] if "RENAME" in calls else calls[:-1]
     assert {"inner", "deep", "leaf", temporary.name} <= set(before)
     assert calls[-1] == tmp_path.name
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_what_a_killed_process_left_is_removed_by_the_next(folder, tmp_path):
+    """But not what one that lives is writing, nor an old version that nothing has replaced, nor what others call so."""
+    target, others = tmp_path / "a*", [".ab.0123abcd.partial", ".a*.partial", ".a*.0123abcd.other"]
+    for name in others:
+        (tmp_path / name).touch()
+    _, lock = create(target, folder=folder)
+    os.close(lock)  # as the system does when a process is killed
+    assert len(listing(tmp_path)) == len(others) + 1
+    aside = tmp_path / ".a*.0123abcd.old"
+    aside.mkdir()
+    with replacing(target, folder=folder) as alive:
+        remove_left_over(target)
+        assert alive.exists()
+        assert listing(tmp_path) == sorted([*others, alive.name, aside.name])
+    replace(target, "new", folder=folder, overwrite=True)
+    assert listing(tmp_path) == sorted([*others, "a*"])
 
 
 def test_a_link_stays_a_link(tmp_path):

@@ -170,9 +170,10 @@ def test_categories_of_which_no_row_is_left(tmp_path):
 @pytest.mark.parametrize("ending", [".nc", ".zarr", ".npz"])
 def test_only_tables_have_columns(ending, tmp_path):
     save(Trajectories.from_arrays(range(3), np.zeros((1, 1, 3, 1))), tmp_path / f"a{ending}")
-    for options in ({"columns": {"time": "t"}}, {"channels": ["x0"]}):
+    for options in ({"columns": {"time": "t"}}, {"channels": ["x0"]}, {"inputs": ["u"]}, {"covariates": ["w"]}):
         message = refusal(tmp_path / f"a{ending}", **options)
-        assert message.endswith("file has no columns to choose from: leave out `--columns` and `--channels`")
+        said = "file has no columns to choose from: leave out `--columns`, `--channels`, `--inputs` and `--covariates`"
+        assert message.endswith(said)
 
 
 @pytest.mark.parametrize("ending", TABLES)

@@ -22,6 +22,9 @@ def data() -> Trajectories:
         parameters={"rate": [1, 2], "a/b": [3, 4]},
         attributes={"system": "none", "coordinates": "odd", "time": "days since 1970-01-01"},
         trajectory_names=[["one", "two"], ["é, 3"]],
+        inputs=np.where(states > 0, 7.5, np.nan),
+        input_names=["rate", "é"],
+        input_kinds=["held", "impulse:x1"],
     )
 
 
@@ -98,10 +101,14 @@ def test_lost_rows_of_a_csv(tmp_path):
         load(tmp_path / "a.csv")
 
 
-@pytest.mark.parametrize("lost", ["state/c", "rate", "time/c/0", "state/c/0/0/0/0"])
+@pytest.mark.parametrize(
+    "lost", ["state/c", "rate", "time/c/0", "state/c/0/0/0/0", "input", "input/c/0/0/0/0", "input_kind"]
+)
 def test_lost_parts_of_a_zarr_store(lost, tmp_path):
     """Zarr itself reads a lost chunk as fill values, and says nothing."""
-    whole = Trajectories.from_arrays(range(3), np.zeros((2, 2, 3, 1)), parameters={"rate": [0, 0]})
+    whole = Trajectories.from_arrays(
+        range(3), np.zeros((2, 2, 3, 1)), parameters={"rate": [0, 0]}, inputs=np.zeros((2, 2, 3, 1))
+    )
     save(whole, tmp_path / "a.zarr")
     target = tmp_path / "a.zarr" / lost
     shutil.rmtree(target) if target.is_dir() else target.unlink()

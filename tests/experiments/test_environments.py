@@ -82,8 +82,8 @@ def test_norms():
 
 
 def test_the_norm_reaches_the_method(monkeypatch, tmp_path):
-    asked = []
-    monkeypatch.setattr(norms, "group_rows", lambda *args: asked.append(args) or [])
+    calls = []
+    monkeypatch.setattr(norms, "group_rows", lambda *args: calls.append(args) or [])
     norms.runs(Options("smoke", 1, 1, "clean", methods=("leads p=inf",)))[0].work(tmp_path)
-    ((_, contender, name, group, _),) = asked
+    ((_, contender, name, group, _),) = calls
     assert (contender.method.penalty.norm.p, name, group) == (math.inf, "leads p=inf", Group(4, 1, 0, 4))

@@ -13,7 +13,7 @@ from leadax.experiments.results.finished import write_finished
 from leadax.experiments.results.forecasts import GRAIN, keep_forecasts, read_forecasts
 from leadax.experiments.study import Options
 from leadax.experiments.targets import figures
-from leadax.records import Look
+from leadax.records import Snapshot
 from leadax.report.sequences import montage
 
 
@@ -97,8 +97,8 @@ def test_runs_are_of_the_models_of_table_1():
 def test_curves_are_thinned_and_merged(tmp_path, monkeypatch):
     """A test error that is not finite is kept as one."""
     tests = [(1 / (k + 1), 2.0 if k < 499 else math.nan) for k in range(500)]
-    looks = [Look(k + 1, (1.0,), (1.0,), (0.0,), test, float(k)) for k, test in enumerate(tests)]
-    monkeypatch.setattr(curves, "looks_of", lambda folder: looks)
+    history = [Snapshot(k + 1, (1.0,), (1.0,), (0.0,), test, float(k)) for k, test in enumerate(tests)]
+    monkeypatch.setattr(curves, "history_of", lambda folder: history)
     setting = {"system": "gray-scott", "m": 3, "n": 10, "protocol": "paper", "steps": 500}
     for method in ("leads", "one-for-all"):
         (tmp_path / method).mkdir()

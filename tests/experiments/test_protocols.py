@@ -94,13 +94,13 @@ def test_the_penalty_of_fast_is_not_divided_by_fields_that_cross_zero():
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_training_is_as_the_protocol_says(name, tmp_path, monkeypatch):
     """Fields are learnt in few steps by `fast`, vectors as in `paper`; and recurrent nets see standardised states."""
-    asked = []
+    calls = []
 
     class Stop(Exception):
         pass
 
     def fit(method, train, **how):
-        asked.append(how)
+        calls.append(how)
         raise Stop
 
     monkeypatch.setattr(learning, "fit", fit)
@@ -108,12 +108,12 @@ def test_training_is_as_the_protocol_says(name, tmp_path, monkeypatch):
         data = Data(system, data_of(system), data_of(system))
         with pytest.raises(Stop):
             learning.learn(CONTENDERS[method], data, Options("hour", 1, 400, name), tmp_path)
-    assert {how["recipe"].protocol for how in asked} == {PROTOCOLS[name].rules}
-    assert ["learning_rate" in how for how in asked] == [name == "fast", False, False]
-    assert [how["defaults"].units == Units.ones(2) for how in asked] == [name != "fast", True, False]
+    assert {how["recipe"].protocol for how in calls} == {PROTOCOLS[name].rules}
+    assert ["learning_rate" in how for how in calls] == [name == "fast", False, False]
+    assert [how["defaults"].units == Units.ones(2) for how in calls] == [name != "fast", True, False]
     if name == "fast":
-        field, vector, _ = (how["recipe"] for how in asked)
-        assert (asked[0]["optimiser"], field.decay, field.batch_size) == ("muon", "one-cycle", 1)
+        field, vector, _ = (how["recipe"] for how in calls)
+        assert (calls[0]["optimiser"], field.decay, field.batch_size) == ("muon", "one-cycle", 1)
         assert (vector.decay, vector.batch_size) == (None, None)
         probability = field.sampling.probability
         np.testing.assert_allclose([probability(jnp.array(s)) for s in (0, 399)], [0.9925, 0.05], rtol=1e-3)

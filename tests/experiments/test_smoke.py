@@ -46,8 +46,8 @@ def test_what_comes_from_the_models_of_table_1(capsys, monkeypatch):
     assert line["mse_minimum"] == pytest.approx(trained["test"]["minimum"], rel=1e-5)
     assert line["mse_test"] == pytest.approx(trained["test"]["last"], rel=1e-5)
     assert line["seconds"] == pytest.approx(trained["seconds"], rel=1e-5)
-    (look,) = read_rows(Path("results/table1-curves.csv"))
-    assert (look["steps"], look["mse_test"]) == (1, pytest.approx(trained["test"]["minimum"], rel=1e-5))
+    (snapshot,) = read_rows(Path("results/table1-curves.csv"))
+    assert (snapshot["steps"], snapshot["mse_test"]) == (1, pytest.approx(trained["test"]["minimum"], rel=1e-5))
     assert Path("results/table1.png").exists()
 
     (alone,) = reproduce("novel", *LV, "--methods", "shared-only", "--model-steps", "1", capsys=capsys)

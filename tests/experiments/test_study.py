@@ -125,18 +125,22 @@ def test_results_of_less_work_or_other_data_replace_nothing(less, what, tmp_path
 def test_that_is_known_before_the_work(tmp_path):
     path = tmp_path / "table1.csv"
     write_rows([{**ROW, "seed": s, "mse_test": 1.0} for s in (0, 1)], path)
-    asked = Options("hour", 1, 10, "clean", methods=("leads",))
+    options = Options("hour", 1, 10, "clean", methods=("leads",))
     with pytest.raises(InputError, match="has results of 2 seeds, which these of 1 would replace"):
-        check_replaceable(path, partial(asked.effort, {}))
-    enough = replace(asked, seeds=2)
+        check_replaceable(path, partial(options.effort, {}))
+    enough = replace(options, seeds=2)
     with pytest.raises(InputError, match="has results of 0 --seed, which these of 1 would replace"):
         check_replaceable(path, partial(replace(enough, seed=1).effort, {}))
     with pytest.raises(InputError, match=f"has results of {ROW['steps']} steps, which these of 5 would replace"):
         check_replaceable(path, partial(enough.effort, {ROW["system"]: 0.5}))
-    for others in (replace(asked, protocol="paper"), replace(asked, methods=("coda",)), replace(asked, system="a")):
+    for others in (
+        replace(options, protocol="paper"),
+        replace(options, methods=("coda",)),
+        replace(options, system="a"),
+    ):
         check_replaceable(path, partial(others.effort, {}))
     check_replaceable(path, partial(enough.effort, {}))
-    check_replaceable(tmp_path / "none.csv", partial(asked.effort, {}))
+    check_replaceable(tmp_path / "none.csv", partial(options.effort, {}))
 
 
 def test_what_a_run_was_is_kept_under_a_short_name(tmp_path):

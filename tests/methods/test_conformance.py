@@ -31,7 +31,7 @@ from leadax.describe import describe, restore
 from leadax.methods import METHODS, ContextPenalty
 from leadax.nets import MLP
 from leadax.train import Interrupted, Start, loop
-from leadax.train.trainer import Asked
+from leadax.train.trainer import Request
 
 DATA = decays()
 NOVEL = Trajectories.from_arrays(DATA.times, 1.2 * DATA.states, environments=["new", "newer"])
@@ -124,8 +124,8 @@ def test_new_environments(name):
 
 def test_first_parameters(name):
     """The same key gives the same ones, another key others; environments start apart, where they should."""
-    asked = lambda key: Asked(DATA, jr.key(key), 6, 1, None, None, SGD, None, RECIPE, None)
-    first = lambda key: asked(key).trainer([build(name)], [None])._first_state()
+    request = lambda key: Request(DATA, jr.key(key), 6, 1, None, None, SGD, None, RECIPE, None)
+    first = lambda key: request(key).trainer([build(name)], [None])._first_state()
     levels, again, other = (first(key).levels for key in (0, 0, 1))
     assert same_bits(levels, again)
     for weights in jax.tree.leaves(levels.specific):
@@ -179,7 +179,7 @@ def test_gradients_against_differences(name):
 
         def one_step(levels, trainable=phase.trainable):
             model = train(method, steps=1, start=Start(levels, trainable))
-            return model.training.looks[0].loss[0], model.levels
+            return model.training.history[0].loss[0], model.levels
 
         _, after = one_step(levels)
         gradient = jax.tree.map(lambda a, b: (np.asarray(a) - np.asarray(b)) / RATE, levels, after)
@@ -202,12 +202,12 @@ def test_from_training_to_new_environments(name, tmp_path, monkeypatch):
     """Trained, stopped and resumed, saved and loaded, adapted: the same bits wherever they should be."""
     method, run = build(name), tmp_path / "run"
     whole = train(method)
-    assert np.all(np.isfinite([look.loss for look in whole.training.looks]))
+    assert np.all(np.isfinite([snapshot.loss for snapshot in whole.training.history]))
     monkeypatch.setattr(loop, "SECONDS_PER_CALL", 0.0)
     for stop in (2, 1, 2):  # with two phases also at their boundary
-        asked = iter(range(1, 100))
+        calls = iter(range(1, 100))
         with pytest.raises(Interrupted):
-            train(method, run=run, monitor=Monitor(should_stop=lambda s=stop, a=asked: next(a) == s))
+            train(method, run=run, monitor=Monitor(should_stop=lambda s=stop, a=calls: next(a) == s))
     resumed = train(method, run=run)
     assert same_bits(resumed, whole)
     loaded = Model.load(run / "model.safetensors")

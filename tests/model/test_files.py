@@ -134,6 +134,17 @@ def test_a_function_as_a_setting_must_be_given_to_load(own, tmp_path):
     assert dict(lx.Model.load(path, using=[own.wave]).method.net.options)["function"] is own.wave
 
 
+def test_what_a_script_defined_is_found_elsewhere_by_its_name(own, tmp_path, monkeypatch):
+    """A script is `__main__` while it runs; its classes live in a module for everyone else."""
+    path = tmp_path / "m.safetensors"
+    with monkeypatch.context() as script:
+        script.setattr(own.Offsets, "__module__", "__main__")
+        model(own.Offsets(0.3)).save(path)
+    with pytest.raises(InputError, match=r"`Offsets` was defined in a script .* `--using your_module:Offsets`"):
+        lx.Model.load(path)
+    assert lx.Model.load(path, using=[own.Drift, own.Offsets]).method == own.Offsets(0.3)
+
+
 def test_a_file_never_causes_an_import_or_a_call(tmp_path, monkeypatch):
     mark = tmp_path / "mark"
     (tmp_path / "wicked.py").write_text(f"open({str(mark)!r}, 'w')\nclass Thing: pass\n")

@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
@@ -13,7 +14,7 @@ from tests.engine import full_disk, same_bits, tiny, untrained
 from leadax import FNO, ConvNet, Frobenius, InputError, Leads, Linear, Model, RunError, Units
 from leadax.arrays import read_arrays, write_tree
 from leadax.data.units import Box
-from leadax.records import Config, Look, Training
+from leadax.records import Config, Snapshot, Training
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 CONFIG = Config(
@@ -21,7 +22,7 @@ CONFIG = Config(
     box=None, sampling={}, batch_size=None, match="trajectories", trainable=("specific",), look_every=5, seeds=2,
     key=(0, 7), protocol="paper", dtype="float64", train="abc", test=None,
 )  # fmt: skip
-LOOK = Look(2, (0.5, float("nan")), (0.25, 0.5), (0.0, 0.0), (float("inf"), 1.0), 0.25)
+SNAPSHOT = Snapshot(2, (0.5, float("nan")), (0.25, 0.5), (0.0, 0.0), (float("inf"), 1.0), 0.25)
 
 
 def replaced(model: Model, **changes) -> Model:
@@ -64,17 +65,31 @@ def test_file_returns_the_same_bits(method, state_shape, dtype, tmp_path):
 
 def test_what_was_recorded_of_the_training(tmp_path):
     """Also numbers that JSON does not have: not finite ones come back as not a number."""
-    given = replaced(untrained(), training=Training(CONFIG, 3, (LOOK,), (2, 1)))
+    given = replaced(untrained(), training=Training(CONFIG, 3, (SNAPSHOT,), (2, 1)))
     assert given.protocol == "paper"
     given.save(tmp_path / "a.safetensors")
     found = Model.load(tmp_path / "a.safetensors").training
     assert (found.config, found.steps, found.kept, found.seconds) == (CONFIG, 3, (2, 1), 0.25)
-    (look,) = found.looks
-    assert (look.step, look.error, look.validation) == (2, (0.25, 0.5), None)
-    assert look.loss[0] == 0.5
-    assert np.isnan([look.loss[1], look.test[0]]).all()
+    (snapshot,) = found.history
+    assert (snapshot.step, snapshot.error, snapshot.validation) == (2, (0.25, 0.5), None)
+    assert snapshot.loss[0] == 0.5
+    assert np.isnan([snapshot.loss[1], snapshot.test[0]]).all()
     assert found.smallest_test_errors[1] == 1.0
     assert Model.load(tmp_path / "a.safetensors").member(1).members == 1
+
+
+def test_models_of_one_kind_are_trees_of_one_structure():
+    """However each was trained: they are mapped over together, and share programs."""
+    model = untrained(members=1)
+    one, other = (replaced(model, training=Training(CONFIG, steps)) for steps in (1, 2))
+    assert one.training != other.training
+    both = jax.tree.map(lambda a, b: (a + b) / 2, one, jax.tree.map(lambda a: 3 * a, other))
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, 2 * b, rtol=1e-12), both.levels, model.levels)
+    assert both.training == one.training
+    assert jax.tree.map(lambda a: a, other).training == other.training
+    total = jax.jit(lambda model: sum(jnp.sum(a) for a in jax.tree.leaves(model)))
+    assert total(one) == total(other)
+    assert total._cache_size() == 1
 
 
 def test_refuses_what_is_no_model(tmp_path):

@@ -24,10 +24,10 @@ SHIFTS = [((7,), 3, 3, 2), ((7,), 3, 22, 23), ((6, 5), 3, 2, 3), ((6, 5), 3, 3, 
           ((6, 5), 3, 8, 8), ((3, 4), 5, 3, 2), ((3, 4), 5, 2, 3), ((3, 4), 5, 3, 3)]  # fmt: skip
 # A single tile is its own neighbour.
 TILES = [((4, 4), 3, 3, 2), ((8, 12), 3, 2, 2)]
-WAYS = [(by_shifts, SHIFTS), (by_tiles, TILES), (by_lax, [SHIFTS[0], SHIFTS[-2]])]
+KERNELS = [(by_shifts, SHIFTS), (by_tiles, TILES), (by_lax, [SHIFTS[0], SHIFTS[-2]])]
 
 
-@pytest.mark.parametrize(("ours", "cases"), WAYS)
+@pytest.mark.parametrize(("ours", "cases"), KERNELS)
 def test_values_and_both_transposes(ours, cases):
     """⟨C(x, w), dy⟩ = ⟨x, dx⟩ = ⟨w, dw⟩, with any x and w on the left: C from NumPy, gradients from us."""
     arguments = [case(*sizes) for sizes in cases]

@@ -69,6 +69,33 @@ def test_every_channel_of_the_data_has_an_axis_of_its_own():
     np.testing.assert_array_equal(second.axes[3].lines[1].get_ydata(), data.states[1, 1, :, 5])
 
 
+def test_inputs_are_drawn_as_they_act():
+    """Steps, straight lines, and a stroke for each amount; nothing where nothing was given."""
+    nan = np.nan
+    inputs = np.array([[[[5, 1, nan], [nan, nan, 4], [6, 3, nan]], [[nan, nan, nan]] * 3]])
+    kinds = ["held", "linear", "impulse:x0"]
+    data = lx.Trajectories.from_arrays(range(3), np.ones((1, 2, 3, 1)), inputs=inputs, input_kinds=kinds)
+    _, figure = data_figures(data).values()
+    held, linear, impulse = figure.axes
+    assert held.lines[0].get_drawstyle() == "steps-post"
+    np.testing.assert_array_equal(held.lines[0].get_ydata(), [5, 5, 6])
+    np.testing.assert_array_equal(linear.lines[0].get_ydata(), [1, 2, 3])
+    np.testing.assert_array_equal(impulse.collections[0].get_segments(), [[[1, 0], [1, 4]]])
+    assert [axis.get_ylabel() for axis in figure.axes] == ["u0", "u1", "u2"]
+    assert data_page(data, "driven").html().count("<svg") == 2
+
+
+@pytest.mark.parametrize("space", [(6,), (5, 4)])
+def test_inputs_of_fields(space):
+    """Numbers are drawn under the fields; input fields are not."""
+    states = regular(*space, channels=1).states
+    numbers = lx.Trajectories.from_arrays(np.arange(7.0), states, inputs=np.ones((2, 3, 7, 5)))
+    assert (
+        list(data_figures(numbers))[1] == "Inputs: u0, u1, u2, u3 (the first 4 of 5 inputs) over time: each environment"
+    )
+    assert len(data_figures(lx.Trajectories.from_arrays(np.arange(7.0), states, inputs=states))) == 1
+
+
 def test_snapshots_show_the_data_on_one_scale():
     data = regular(5, 4, channels=1)
     (figure,) = data_figures(data).values()

@@ -16,7 +16,7 @@ import leadax as lx
 from leadax.choose import verdict
 from leadax.data.units import Box
 from leadax.methods import FtRnn
-from leadax.records import Config, Look, Training
+from leadax.records import Config, Snapshot, Training
 from leadax.report import Bold, model_figures, model_page
 from leadax.report.curves import error_at_times, error_over_time
 from leadax.report.decomposition import vector_fields
@@ -45,16 +45,16 @@ def config() -> Config:
     return empty
 
 
-def training(members: int, looks: int) -> Training:
+def training(members: int, steps: int) -> Training:
     numbers = lambda k: tuple(float(k + s) for s in range(members))
     seen = [
-        Look(k, loss=numbers(k), error=numbers(k), penalty=numbers(0), test=numbers(2 * k), seconds=7.0)
-        for k in range(1, looks + 1)
+        Snapshot(k, loss=numbers(k), error=numbers(k), penalty=numbers(0), test=numbers(2 * k), seconds=7.0)
+        for k in range(1, steps + 1)
     ]
     return Training(config(), 1234, tuple(seen))
 
 
-def untrained(method: Callable[..., lx.Method], data: lx.Trajectories, members: int = 1, looks: int = 0) -> lx.Model:
+def untrained(method: Callable[..., lx.Method], data: lx.Trajectories, members: int = 1, steps: int = 0) -> lx.Model:
     # One layer each, weights from NumPy, and no step divided: what takes time here is to compile.
     net = partial(lx.ConvNet, depth=1) if data.space else lx.Linear
     built = method() if method is RECURRENT else method(net=net, solver="euler")
@@ -62,7 +62,7 @@ def untrained(method: Callable[..., lx.Method], data: lx.Trajectories, members: 
     shapes = jax.eval_shape(jax.vmap(init), jr.split(jr.key(0), members))
     levels = lx.Levels(*jax.tree.map(lambda a: jnp.asarray(RNG.normal(scale=0.3, size=a.shape)), shapes))
     units = lx.Units((0.5,) * len(data.channels), (2.0,) * len(data.channels), time=0.5)
-    known = training(members, looks) if looks else None
+    known = training(members, steps) if steps else None
     return lx.Model(levels, built, units, data.environments, data.channels, data.state_shape, 100.0, training=known)
 
 
@@ -125,7 +125,7 @@ def test_every_kind_of_state_can_be_drawn(data, methods, figures, monkeypatch):
     monkeypatch.setattr("leadax.report.figures.MAX_ENVIRONMENTS", 2)
     monkeypatch.setattr("leadax.report.fields.MAX_BESIDE", 1)
     # No net of ours is for fields in space, which are not drawn.
-    model = untrained(lx.Leads, VECTORS if len(data.space) == 3 else data, looks=2)
+    model = untrained(lx.Leads, VECTORS if len(data.space) == 3 else data, steps=2)
     models = dict.fromkeys([f"method & {k}" for k in range(methods)], model)
     evaluations = dict.fromkeys(models, evaluation_of(1.0, data))
     text = model_page(models, evaluations, data, "title").html()
@@ -297,7 +297,7 @@ def test_what_is_cut_off_is_said():
 
 def test_errors_and_losses_have_axes_of_their_own():
     data = regular(channels=1)
-    model = untrained(lx.Leads, data, members=2, looks=3)
+    model = untrained(lx.Leads, data, members=2, steps=3)
     models = {"adapted": untrained(lx.Leads, data), "LEADS": model}
     figure = learning_curves(models)
     (test,), (loss,) = (axis.lines for axis in figure.axes)
@@ -313,15 +313,17 @@ def test_errors_and_losses_have_axes_of_their_own():
 
 def with_validation(model: lx.Model, kept: tuple[int, ...], factor: float = 1.0) -> lx.Model:
     assert model.training is not None
-    looks = [
-        dataclasses.replace(look, validation=tuple(factor * (10.0 * look.step + s) for s in range(model.members)))
-        for look in model.training.looks
+    history = [
+        dataclasses.replace(
+            snapshot, validation=tuple(factor * (10.0 * snapshot.step + s) for s in range(model.members))
+        )
+        for snapshot in model.training.history
     ]
-    return dataclasses.replace(model, training=dataclasses.replace(model.training, looks=tuple(looks), kept=kept))
+    return dataclasses.replace(model, training=dataclasses.replace(model.training, history=tuple(history), kept=kept))
 
 
 def test_the_kept_model_is_marked():
-    model = with_validation(untrained(lx.Leads, regular(channels=1), members=2, looks=3), kept=(1, 3))
+    model = with_validation(untrained(lx.Leads, regular(channels=1), members=2, steps=3), kept=(1, 3))
     figure = learning_curves({"LEADS": model})
     test, validation, kept = figure.axes[0].lines
     np.testing.assert_array_equal(validation.get_ydata(), [10.5, 20.5, 30.5])
@@ -335,11 +337,11 @@ def test_the_kept_model_is_marked():
 
 
 def test_a_run_that_blew_up_on_the_way_is_cut_off():
-    model = untrained(lx.Leads, regular(channels=1), looks=3)
+    model = untrained(lx.Leads, regular(channels=1), steps=3)
     assert model.training is not None
-    first, second, third = model.training.looks
-    looks = (first, dataclasses.replace(second, test=(1e30,)), third)
-    wild = dataclasses.replace(model, training=dataclasses.replace(model.training, looks=looks))
+    first, second, third = model.training.history
+    history = (first, dataclasses.replace(second, test=(1e30,)), third)
+    wild = dataclasses.replace(model, training=dataclasses.replace(model.training, history=history))
     assert learning_curves({"LEADS": wild}).axes[0].get_ylim()[1] == 6e4
     assert learning_caption({"LEADS": wild}).endswith("Curves are cut off above 60,000")
     assert "cut off" not in learning_caption({"LEADS": model})
@@ -353,7 +355,7 @@ def test_models_without_a_record_of_their_training():
 
 def test_where_training_ended():
     data = regular(channels=1)
-    (row,) = learning_table({"LEADS": untrained(lx.Leads, data, members=2, looks=3)}).rows
+    (row,) = learning_table({"LEADS": untrained(lx.Leads, data, members=2, steps=3)}).rows
     assert row == ["LEADS", "3.50", "3.50", "–", "6.50", "2", "3", "1,234", "1,234"]
 
 
@@ -434,7 +436,7 @@ def test_an_r2_is_1_only_without_any_error():
 def test_the_page_has_a_verdict_and_rows_for_baselines(monkeypatch):
     monkeypatch.setattr("leadax.report.models.model_figures", lambda *_: {})  # they take seconds
     data = regular(channels=1)
-    models = dict.fromkeys(["a", "b"], untrained(lx.Leads, data, looks=1))
+    models = dict.fromkeys(["a", "b"], untrained(lx.Leads, data, steps=1))
     evaluations = {"a": evaluation_of(1.0, data), "b": evaluation_of(2.0, data)}
     baselines = {"mean": evaluation_of(0.5, data), "mine": evaluation_of(4.0, data)}
     text = model_page(models, evaluations, data, "title", baselines).html()
@@ -467,7 +469,7 @@ def test_models_and_evaluations_must_have_the_same_names():
     ids=["line", "enormous"],
 )
 def test_a_model_that_only_diverged_can_be_drawn(data):
-    broken = scaled(untrained(lx.Leads, data, looks=1), np.nan)
+    broken = scaled(untrained(lx.Leads, data, steps=1), np.nan)
     text = model_page({"broken": broken}, {"broken": evaluation_of(np.nan, data)}, data, "title").html()
     assert "<strong>" not in text
     assert text.count("<svg") >= 3

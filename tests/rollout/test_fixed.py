@@ -130,19 +130,19 @@ def test_gradients_against_finite_differences_and_compilations():
         return jnp.mean(rollout(field, start, along, Restart(restart.where, states), tableau="heun") ** 2)
 
     @jax.jit
-    def derivatives(point, way):
-        forward = jax.jvp(loss, point, way)
+    def derivatives(point, direction):
+        forward = jax.jvp(loss, point, direction)
         return *forward, jax.grad(loss, argnums=range(6))(*point)
 
     rng = np.random.default_rng(5)
     point = (rng.normal(size=(2, 2)), restart.states[0], *map(np.asarray, steps[:3]), restart.states)
     for _ in range(2):
-        way = tuple(rng.normal(size=part.shape) for part in point)
-        low, high = (tuple(x + size * v for x, v in zip(point, way, strict=True)) for size in (-1e-5, 1e-5))
-        numeric = (derivatives(high, way)[0] - derivatives(low, way)[0]) / 2e-5
-        _, forward, gradient = derivatives(point, way)
+        direction = tuple(rng.normal(size=part.shape) for part in point)
+        low, high = (tuple(x + size * v for x, v in zip(point, direction, strict=True)) for size in (-1e-5, 1e-5))
+        numeric = (derivatives(high, direction)[0] - derivatives(low, direction)[0]) / 2e-5
+        _, forward, gradient = derivatives(point, direction)
         np.testing.assert_allclose(forward, numeric, rtol=1e-7)
-        np.testing.assert_allclose(sum(map(np.vdot, gradient, way)), numeric, rtol=1e-7)
+        np.testing.assert_allclose(sum(map(np.vdot, gradient, direction)), numeric, rtol=1e-7)
     assert all(np.any(part != 0) for part in gradient)
     assert len(traces) == 2, "both derivatives are traced once"
 

@@ -98,7 +98,7 @@ assert spread.members == 4
 for a, b in zip(jax.tree.leaves(spread), jax.tree.leaves(alone), strict=True):
     np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
     assert len(np.unique(np.asarray(a), axis=0)) == 4, "each seed is a model of its own"
-for a, b in zip(spread.training.looks, alone.training.looks, strict=True):
+for a, b in zip(spread.training.history, alone.training.history, strict=True):
     np.testing.assert_allclose(a.loss, b.loss, rtol=1e-5)
     assert len(a.loss) == 4
 print(said)

@@ -32,9 +32,9 @@ from leadax import (
     preset,
 )
 from leadax.data.units import Box
-from leadax.records import Look
+from leadax.records import Snapshot
 from leadax.train import Interrupted, Start, loop
-from leadax.train.trainer import Asked
+from leadax.train.trainer import Request
 
 DATA = decays()
 TEST = decays(trajectories=3)
@@ -49,21 +49,21 @@ def train(method=LINEAR, data=DATA, recipe=None, **settings):
 
 def trainer_of(method=LINEAR, data=DATA, recipe=Recipe(), **settings):
     """What `fit` is about to run."""
-    asked = {"steps": 23, "seeds": 1, "test": None, "validation": None, "optimiser": "adam", "defaults": None}
-    asked |= {"start": None, "key": jr.key(0), **settings}
-    return Asked(train=data, recipe=recipe, **asked).trainer([method], [None])
+    request = {"steps": 23, "seeds": 1, "test": None, "validation": None, "optimiser": "adam", "defaults": None}
+    request |= {"start": None, "key": jr.key(0), **settings}
+    return Request(train=data, recipe=recipe, **request).trainer([method], [None])
 
 
 @pytest.fixture(scope="module")
 def fitted():
     """A model, and what was heard of it during training."""
-    heard: list[tuple[Look, int]] = []
+    heard: list[tuple[Snapshot, int]] = []
     return train(test=TEST, monitor=Monitor(listen=lambda *told: heard.append(told))), heard
 
 
 def test_learns():
     first, last = (train(steps=steps, learning_rate=0.05, defaults=RAW) for steps in (1, 300))
-    assert last.training.looks[-1].error[0] < 0.1 * first.training.looks[-1].error[0]
+    assert last.training.history[-1].error[0] < 0.1 * first.training.history[-1].error[0]
     found = evaluate(last, DATA)
     assert found.mse < 0.1 * evaluate(first, DATA).mse
     assert found.r2 > 0.9
@@ -91,9 +91,9 @@ def test_settings_reach_the_plan():
     start = Start(fill_levels(2), ("specific",))
     assert trainer_of(start=start).task.stages[0].plan.trainable == ("specific",)
     fields = Trajectories.from_arrays(range(3), np.ones((1, 1, 3, 12, 12, 1)))
-    for asked, batch_size in ((None, 2), (5, 5)):
+    for wanted, batch_size in ((None, 2), (5, 5)):
         defaults = preset("navier-stokes", fields)
-        task = trainer_of(Leads(), fields, Recipe(batch_size=asked), defaults=defaults).task
+        task = trainer_of(Leads(), fields, Recipe(batch_size=wanted), defaults=defaults).task
         assert task.stages[0].plan.batch_size == batch_size
 
 
@@ -103,14 +103,14 @@ def fill_levels(environments):
 
 def test_looks(fitted):
     model, heard = fitted
-    looks = model.training.looks
-    assert [look.step for look in looks] == [10, 20, 23]
-    assert [(look, 23) for look in looks] == heard
-    for look in looks:
-        np.testing.assert_allclose(look.loss[0], look.error[0] + 0.01 * look.penalty[0], rtol=1e-5)
-    assert looks[0].seconds < looks[1].seconds < looks[2].seconds == model.training.seconds
-    np.testing.assert_allclose(looks[-1].test, evaluate(model, TEST).mse_per_seed, rtol=1e-5)
-    assert model.training.smallest_test_errors == (min(look.test[0] for look in looks),)
+    history = model.training.history
+    assert [snapshot.step for snapshot in history] == [10, 20, 23]
+    assert [(snapshot, 23) for snapshot in history] == heard
+    for snapshot in history:
+        np.testing.assert_allclose(snapshot.loss[0], snapshot.error[0] + 0.01 * snapshot.penalty[0], rtol=1e-5)
+    assert history[0].seconds < history[1].seconds < history[2].seconds == model.training.seconds
+    np.testing.assert_allclose(history[-1].test, evaluate(model, TEST).mse_per_seed, rtol=1e-5)
+    assert model.training.smallest_test_errors == (min(snapshot.test[0] for snapshot in history),)
 
 
 def test_what_a_model_knows_of_itself(fitted):
@@ -149,7 +149,7 @@ def test_start(fitted):
     found = [train(start=Start(levels), steps=5) for levels in given]
     assert same_bits(found[0], found[1])
     assert same_bits(found[0], found[2])
-    assert found[0].training.looks[0].loss[0] < fitted[0].training.looks[0].loss[0]
+    assert found[0].training.history[0].loss[0] < fitted[0].training.history[0].loss[0]
     # The arrays that were given are still there, as they were, though training works in place.
     assert same_bits(start, before)
     wrong = r"`start` does not fit this model: .* has shape \(1, 2, 2, 2\).*expected \(1, 3, 2, 2\)"
@@ -161,7 +161,7 @@ def test_start(fitted):
 def test_smallest_and_many(sizes):
     model = train(data=decays(*sizes), steps=3, method=dataclasses.replace(LINEAR, penalty=Frobenius()))
     assert len(model.environments) == sizes[0]
-    assert np.isfinite(model.training.looks[-1].loss[0])
+    assert np.isfinite(model.training.history[-1].loss[0])
 
 
 def test_data_that_never_change():
@@ -169,7 +169,7 @@ def test_data_that_never_change():
     constant = Trajectories.from_arrays(DATA.times, np.full(DATA.states.shape, 3.0))
     model = train(data=constant)
     assert model.units == Units((3.0, 3.0), (1.0, 1.0), 1.0)
-    assert train(data=constant, defaults=RAW).training.looks[0].error[0] > 0
+    assert train(data=constant, defaults=RAW).training.history[0].error[0] > 0
     np.testing.assert_allclose(model.predict(np.full(2, 3.0), np.linspace(0, 1, 6), environment=0).mean, 3.0)
 
 
@@ -204,20 +204,20 @@ def test_the_best_model_on_validation_data_is_kept(tmp_path, monkeypatch):
     rising = Trajectories.from_arrays(DATA.times, DATA.states[:, :, ::-1])
     settings = {"validation": rising, "recipe": {"look_every": 1, "checkpoint_every": 7}, "key": jr.key(3)}
     model = train(**settings)
-    errors = [look.validation[0] for look in model.training.looks]
+    errors = [snapshot.validation[0] for snapshot in model.training.history]
     assert len(errors) == 23
     best = int(np.argmin(errors)) + 1
     assert model.training.kept == (best,)
     assert 1 <= best < 23
     np.testing.assert_allclose(evaluate(model, rising).mse, min(errors), rtol=1e-5)
-    assert model.training.looks[-1].test is None
+    assert model.training.history[-1].test is None
     # The last one is another, and the training data do not know of all this.
     last = train(key=jr.key(3))
     assert last.training.kept is None
     assert not same_bits(model, last)
     # Stopped after the best step and resumed, the best is remembered.
-    asked = iter(range(1, 1000))
-    stop = Monitor(should_stop=lambda: next(asked) == best + 1)
+    calls = iter(range(1, 1000))
+    stop = Monitor(should_stop=lambda: next(calls) == best + 1)
     monkeypatch.setattr(loop, "SECONDS_PER_CALL", 0.0)
     with pytest.raises(Interrupted):
         train(**settings, run=tmp_path, monitor=stop)
@@ -231,8 +231,8 @@ def test_the_best_model_on_validation_data_is_kept(tmp_path, monkeypatch):
 
 def counting(times: int):
     """Says stop when asked for the nth time."""
-    asked = iter(range(1, 1_000_000))
-    return Monitor(should_stop=lambda: next(asked) >= times)
+    calls = iter(range(1, 1_000_000))
+    return Monitor(should_stop=lambda: next(calls) >= times)
 
 
 @pytest.mark.parametrize("seconds", [0.0, 1e9], ids=["short calls", "long calls"])
@@ -286,7 +286,7 @@ def test_divergence_stops_the_run_and_says_where(tmp_path):
     model = jump(run=folder, warn=warned.append)
     assert model.training.steps == 23
     # What was seen of steps that were undone is forgotten.
-    assert [look.step for look in model.training.looks] == [6, 12, 18, 23]
+    assert [snapshot.step for snapshot in model.training.history] == [6, 12, 18, 23]
     assert "of seed 0; the last good step is 8" in warned[0]
     assert "half the learning rate" in warned[0]
 
@@ -318,7 +318,7 @@ def test_a_look_just_after_the_jump_is_not_what_to_go_back_to():
     """The loss of that look is of the step before: it does not know yet how long the step was."""
     warned: list[str] = []
     model = jump(warn=warned.append, look_every=5, checkpoint_every=1000)
-    assert [look.step for look in model.training.looks] == [5, 10, 15, 20, 23]
+    assert [snapshot.step for snapshot in model.training.history] == [5, 10, 15, 20, 23]
     assert warned
     assert all("the last good step is 5" in text for text in warned)
 
@@ -419,7 +419,7 @@ def test_refuses_such_settings(wrong, match):
 
 def test_refuses_what_types_would_forbid():
     """Outside the tests nothing checks the types of arguments."""
-    asked = {"train": DATA, "key": jr.key(0), "steps": 10, "seeds": 1}
+    request = {"train": DATA, "key": jr.key(0), "steps": 10, "seeds": 1}
     for wrong, match in (
         ({"steps": "10"}, "`steps` must be a whole number from 1 .* got '10'"),
         ({"seeds": True}, "`seeds` must be a whole number .* got True"),
@@ -427,7 +427,7 @@ def test_refuses_what_types_would_forbid():
         ({"train": "data.npz"}, "`train` must be Trajectories, got str: use `leadax.load"),
     ):
         with pytest.raises(InputError, match=match):
-            _plain(Asked)(**{**asked, **wrong})
+            _plain(Request)(**{**request, **wrong})
     with pytest.raises(InputError, match="unknown answer to divergence `pray`"):
         _plain(Recipe)(on_divergence="pray")
 
@@ -472,10 +472,10 @@ def test_candidates_side_by_side_are_each_as_alone():
         alone = train(method, learning_rate=rate, seeds=2, test=TEST)
         jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-6), found.levels, alone.levels)
         assert (found.method, found.training.config) == (method, alone.training.config)
-        for look, expected in zip(found.training.looks, alone.training.looks, strict=True):
-            assert look.step == expected.step
-            np.testing.assert_allclose(look.loss, expected.loss, rtol=1e-4)
-            np.testing.assert_allclose(look.test, expected.test, rtol=1e-4)
+        for snapshot, expected in zip(found.training.history, alone.training.history, strict=True):
+            assert snapshot.step == expected.step
+            np.testing.assert_allclose(snapshot.loss, expected.loss, rtol=1e-4)
+            np.testing.assert_allclose(snapshot.test, expected.test, rtol=1e-4)
 
 
 def test_candidates_may_differ_in_numbers_only():

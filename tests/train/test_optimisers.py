@@ -18,7 +18,7 @@ from leadax.nets import Dense, SpectralConvolution
 from leadax.nets.architecture import architecture
 from leadax.train.loop import Span, advance
 from leadax.train.optimisers import Optimiser, matrix_axes, rate_for
-from leadax.train.trainer import Asked
+from leadax.train.trainer import Request
 
 DATA = decays()
 
@@ -41,8 +41,8 @@ def test_how_the_rate_changes():
 
 def test_steps_follow_the_rate_of_their_phase():
     """The first step of Adam is as long as the rate, wherever in a phase it is taken."""
-    asked = Asked(DATA, jr.key(0), 10, 1, None, None, "adam", None, Recipe(), None)
-    trainer = asked.trainer([LINEAR], [0.02])
+    request = Request(DATA, jr.key(0), 10, 1, None, None, "adam", None, Recipe(), None)
+    trainer = request.trainer([LINEAR], [0.02])
     task, state = trainer.task, trainer._first_state()
     for begin, length, step in ((0, 10, 0), (0, 10, 5), (4, 8, 6)):
         now = jax.tree.map(jnp.array, state._replace(step=jnp.full(1, step, jnp.int32)))
@@ -138,8 +138,24 @@ def test_fit_by_muon_learns():
     """In the units of the data, where a net without biases can."""
     raw = dataclasses.replace(chosen_for(DATA), units=Units.ones(2))
     settings = {"optimiser": "muon", "learning_rate": 0.1, "defaults": raw, "key": jr.key(0)}
-    first, last = (fit(LINEAR, DATA, steps=steps, **settings).training.looks[-1].error[0] for steps in (1, 60))
+    first, last = (fit(LINEAR, DATA, steps=steps, **settings).training.history[-1].error[0] for steps in (1, 60))
     assert last < 0.1 * first
+
+
+def test_equal_optimisers_are_one():
+    """Optax makes closures, of which no two are equal; programs are compiled for what is in them."""
+    adam = lambda rate, **more: optax.chain(optax.clip(1.0), optax.adam(optax.cosine_decay_schedule(rate, 9), **more))
+    tree = lambda label: optax.multi_transform({"a": optax.sgd(0.1)}, lambda tree: jax.tree.map(lambda _: label, tree))
+    made = [lambda: adam(0.1), lambda: adam(0.2), lambda: adam(0.1, b2=0.9), lambda: tree("a"), lambda: tree("b")]
+    for i, one in enumerate(made):
+        for j, other in enumerate(made):
+            a, b = Optimiser(one(), clip=1.0), Optimiser(other(), clip=1.0)
+            assert (a == b, hash(a) == hash(b)) == (i == j, i == j)
+    again = lambda n: again(n - 1) if n else 0.1  # encloses itself
+    array = np.array(0.1)  # is compared by identity
+    for schedule in (again, lambda step: array * step):
+        assert Optimiser(optax.sgd(schedule)) == Optimiser(optax.sgd(schedule)) != Optimiser(optax.sgd(0.1))
+    assert Optimiser(optax.sgd(1.0)) != Optimiser(optax.sgd(1))
 
 
 def test_unknown_ones():

@@ -19,7 +19,7 @@ from leadax.train import Interrupted, Start, loop
 from leadax.train.optimisers import Optimiser
 from leadax.train.run_folder import STATE
 from leadax.train.step import Plan, Span, _halves, first_state, train_step
-from leadax.train.trainer import Asked
+from leadax.train.trainer import Request
 
 GBML = Gbml(net=Linear, solver="euler", first_share=0.4)
 BOUNDARY = 8
@@ -59,7 +59,7 @@ def test_first_what_is_shared_then_what_is_specific(whole, tmp_path, monkeypatch
     stopped(tmp_path, BOUNDARY, monkeypatch)
     assert not any(np.any(a) for a in saved(tmp_path, BOUNDARY, "specific"))
     # In the first phase it is One-For-All: as a run of that phase alone, in which the learning rate falls to zero.
-    first = Asked(decays(), jr.key(0), 20, 1, None, None, "adam", None, Recipe(), None)
+    first = Request(decays(), jr.key(0), 20, 1, None, None, "adam", None, Recipe(), None)
     start = Start(first.trainer([GBML], [None])._first_state().levels, ("shared",))
     alone = train(steps=BOUNDARY, start=start)
     # Only the draws of points differ where the key is used otherwise: it is the same here.
@@ -84,8 +84,8 @@ def test_first_what_is_shared_then_what_is_specific(whole, tmp_path, monkeypatch
 )
 def test_shares_of_the_steps(share, steps, stages):
     """A step cannot be divided, and a phase without a step is left out."""
-    asked = Asked(decays(), jr.key(0), steps, 1, None, None, "adam", None, Recipe(), None)
-    task = asked.trainer([Gbml(net=Linear, first_share=share)], [None]).task
+    request = Request(decays(), jr.key(0), steps, 1, None, None, "adam", None, Recipe(), None)
+    task = request.trainer([Gbml(net=Linear, first_share=share)], [None]).task
     assert [(stage.begin, stage.end, stage.plan.trainable) for stage in task.stages] == stages
 
 
@@ -121,10 +121,10 @@ def test_going_back_across_the_boundary(recipe, good, monkeypatch):
     assert warned
     assert {int(text.split("the last good step is ")[1].split(":")[0]) for text in warned} == {good}
     every = recipe["look_every"]
-    assert [look.step for look in model.training.looks] == sorted({20, *range(every, 20, every)})
+    assert [snapshot.step for snapshot in model.training.history] == sorted({20, *range(every, 20, every)})
     # As the steps of both phases are, one after the other, with the rate that came out.
-    asked = Asked(decays(), jr.key(0), 20, 1, None, None, JUMP, None, Recipe(**recipe), None)
-    trainer = asked.trainer([GBML], [None])
+    request = Request(decays(), jr.key(0), 20, 1, None, None, JUMP, None, Recipe(**recipe), None)
+    trainer = request.trainer([GBML], [None])
     state = by_hand(trainer.task, trainer._first_state(), {good: 0.5 ** len(warned)})
     assert same_bits(state.levels, model.levels)
 
@@ -253,4 +253,4 @@ def test_maml_looks_ahead_first_and_then_fits():
     assert [phase.meta for phase in GBML.phases()] == [False, False]
     model = train(method=method)
     assert all(np.all(np.asarray(a) != 0) for a in jax.tree.leaves(model.levels.specific))
-    assert np.all(np.isfinite([look.loss for look in model.training.looks]))
+    assert np.all(np.isfinite([snapshot.loss for snapshot in model.training.history]))

@@ -13,11 +13,11 @@ import jax.random as jr
 import numpy as np
 import optax
 import pytest
-from tests.engine import LINEAR, decays, full_disk, same_bits
+from tests.engine import LINEAR, compiled, decays, full_disk, same_bits
 
 from leadax import InputError, Monitor, Recipe, RunError, ScheduledSampling, Trajectories, evaluate, fit
 from leadax.arrays import read_arrays, write_tree
-from leadax.records import Config, Look
+from leadax.records import Config, Snapshot
 from leadax.train import Interrupted, RunFolder, loop, run_folder
 from leadax.train.run_folder import MODEL, RESULT, SCHEMA, STATE
 
@@ -80,19 +80,19 @@ def checkpoints(folder: Path) -> list[str]:
     return sorted(place.name for place in (folder / "checkpoints").iterdir())
 
 
-def logged(folder: Path) -> list[Look]:
-    return [Look.from_json(json.loads(line)) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+def logged(folder: Path) -> list[Snapshot]:
+    return [Snapshot.from_json(json.loads(line)) for line in (folder / "metrics.jsonl").read_text().splitlines()]
 
 
-def without_seconds(looks) -> list[Look]:
-    return [dataclasses.replace(look, seconds=0.0) for look in looks]
+def without_seconds(history) -> list[Snapshot]:
+    return [dataclasses.replace(snapshot, seconds=0.0) for snapshot in history]
 
 
 def assert_as_if_nothing_happened(model, folder: Path, whole) -> None:
     assert same_bits(model, whole)
-    looks = model.training.looks
-    assert without_seconds(looks) == without_seconds(whole.training.looks) == without_seconds(logged(folder))
-    assert [look.seconds for look in looks] == sorted(look.seconds for look in looks)
+    history = model.training.history
+    assert without_seconds(history) == without_seconds(whole.training.history) == without_seconds(logged(folder))
+    assert [snapshot.seconds for snapshot in history] == sorted(snapshot.seconds for snapshot in history)
     assert newest(folder) == STEPS
     assert RunFolder(folder).result()["steps"] == STEPS
 
@@ -137,9 +137,9 @@ def test_what_a_finished_run_says(finished, whole):
 def test_the_result_has_the_errors_on_test_data(tmp_path):
     test = decays(trajectories=3)
     model = train(tmp_path, test=test)
-    found, looks = RunFolder(tmp_path).result()["test"], model.training.looks
+    found, history = RunFolder(tmp_path).result()["test"], model.training.history
     assert found["last"] == found["mse"] == evaluate(model, test).mse
-    assert found["minimum"] == min(look.test[0] for look in looks)
+    assert found["minimum"] == min(snapshot.test[0] for snapshot in history)
     assert found["minimum_per_seed"] == [found["minimum"]]
 
 
@@ -309,6 +309,9 @@ def test_refuses_an_optimiser_that_it_cannot_go_on_with(tmp_path, monkeypatch):
     with pytest.raises(InputError, match=r"step-000000003 does not fit this model: `.*` is in "):
         train(tmp_path, optimiser=optax.adam(0.01), **settings)
     assert checkpoints(tmp_path) == ["step-000000003"]
+    before = len(compiled)
+    train(tmp_path, optimiser=optax.sgd(0.1), **settings)
+    assert "jit(_advance)" not in compiled[before:], "an equal one is the same program"
 
 
 def test_refuses_a_checkpoint_of_a_newer_version(folder):
@@ -379,12 +382,12 @@ def test_a_second_process_is_refused(folder):
 def test_the_lock_is_held_while_training_and_given_back(tmp_path):
     refused = []
 
-    def look(*_):
+    def snapshot(*_):
         with pytest.raises(InputError, match="another process"), RunFolder(tmp_path).locked():
             pass
         refused.append(True)
 
-    train(tmp_path, monitor=Monitor(listen=look))
+    train(tmp_path, monitor=Monitor(listen=snapshot))
     assert len(refused) == 9
     with RunFolder(tmp_path).locked():
         pass
@@ -414,19 +417,19 @@ def test_a_full_disk_while_a_checkpoint_is_written(tmp_path, whole, monkeypatch)
 
 def test_a_full_disk_for_each_file(tmp_path, whole):
     """The system itself refuses to write on."""
-    run, config, look = RunFolder(tmp_path), whole.training.config, whole.training.looks[0]
-    run.save_checkpoint({"a": np.arange(500.0)}, 1, config, [look])
-    run.log(look)
+    run, config, snapshot = RunFolder(tmp_path), whole.training.config, whole.training.history[0]
+    run.save_checkpoint({"a": np.arange(500.0)}, 1, config, [snapshot])
+    run.log(snapshot)
     line = (tmp_path / "metrics.jsonl").read_text()
     with full_disk(1000), pytest.raises(RunError, match="could not be written: File too large"):
-        run.save_checkpoint({"a": np.arange(500.0)}, 2, config, [look])
+        run.save_checkpoint({"a": np.arange(500.0)}, 2, config, [snapshot])
     with full_disk(15), pytest.raises(RunError, match=r"metrics.jsonl could not be written: File too large"):
-        run.log(look)
+        run.log(snapshot)
     with full_disk(15), pytest.raises(RunError, match=r"result.json could not be written: File too large"):
         run.write_json(RESULT, {"key": "a long value"})
     assert checkpoints(tmp_path) == ["step-000000001"]
-    state, step, looks = run.load_checkpoint(lambda step: {"a": np.zeros(500)}, config)
-    assert (state["a"].tolist(), step, looks) == (list(range(500)), 1, (look,))
+    state, step, history = run.load_checkpoint(lambda step: {"a": np.zeros(500)}, config)
+    assert (state["a"].tolist(), step, history) == (list(range(500)), 1, (snapshot,))
     assert (tmp_path / "metrics.jsonl").read_text() == line
     assert not run.finished
 

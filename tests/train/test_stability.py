@@ -33,10 +33,10 @@ def test_the_model_kept_is_the_best_on_the_validation_data(tmp_path):
     # A rate so high that the error goes up and down.
     how = {"validation": validation, "learning_rate": 0.5, "seeds": 2, "steps": 20}
     model = fast(train, **how)
-    looks = np.array([look.validation for look in model.training.looks])
-    steps = [look.step for look in model.training.looks]
-    assert model.training.kept == tuple(steps[i] for i in looks.argmin(axis=0))
-    np.testing.assert_allclose(evaluate(model, validation).mse_per_seed, looks.min(axis=0), rtol=1e-5)
+    history = np.array([snapshot.validation for snapshot in model.training.history])
+    steps = [snapshot.step for snapshot in model.training.history]
+    assert model.training.kept == tuple(steps[i] for i in history.argmin(axis=0))
+    np.testing.assert_allclose(evaluate(model, validation).mse_per_seed, history.min(axis=0), rtol=1e-5)
     # Stopped half-way and resumed it is the same.
     once = iter([False, True])
     with pytest.raises(Interrupted, match="stopped at step"):

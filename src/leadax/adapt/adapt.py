@@ -7,19 +7,17 @@ import optax
 
 from .._types import PRNGKey
 from ..data import Trajectories
+from ..data.forcing import check_inputs
 from ..errors import lookup
 from ..methods.settings import positive
 from ..model import Model, check_fits
-from ..train import Monitor, Recipe, RunFolder, fit
-from ..train.finish import finish
+from ..records import Reliability
+from ..train import Monitor, Recipe
 from ..train.trainer import check_held_out
+from .learner import Learner
 from .reliability import examine
-from .shared_only import shared_only
-from .trial import best_way, candidates
-from .ways import check_scheme, defaults_of, way
+from .trial import Choice, chosen_scheme
 
-# The few numbers of a mixture are of size one; Adam moves them by at most this much in a step.
-MIXTURE_RATE = 0.03
 SCHEMES = ("auto", "mixture", "specific", "shared-only", "scratch")
 
 
@@ -70,45 +68,21 @@ def adapt(
     lookup("scheme", scheme, dict.fromkeys(SCHEMES))
     positive("steps", steps)
     check_fits(data, model.state_shape, model.channels)
+    check_inputs(data, model.layout)
     if test is not None:
         check_held_out(data, test, "test")
     # In another type, shared parameters would not be the same.
     recipe = dataclasses.replace(recipe or Recipe(protocol=model.protocol), dtype=model.dtype)
-    shared = {"optimiser": optimiser, "recipe": recipe, "monitor": monitor}
+    learner = Learner(model, data, key, learning_rate, optimiser, recipe, monitor)
     folder = None if run is None else Path(run)
-
-    def learn(scheme: str, train: Trajectories, steps: int, folder: Path | None, **held: Trajectories | None) -> Model:
-        if scheme == "shared-only":
-            check_scheme(scheme, model)
-            return shared_only(model, train, held.get("test"), recipe, folder)
-        method, start = way(scheme, model, train, key)
-        mixed = scheme == "mixture" and learning_rate is None and isinstance(optimiser, str)
-        rate = MIXTURE_RATE if mixed else learning_rate
-        own = {"steps": steps, "start": start, "run": folder, "defaults": defaults_of(model, data), **held}
-        return fit(method, train, key=key, seeds=model.members, learning_rate=rate, **own, **shared)
-
-    held_out: float | str = f"nothing is held out with the scheme `{scheme}`"
     if scheme == "auto":
-        tried = lambda scheme, past, future, folder: learn(scheme, past, steps, folder, validation=future)
-        outcome = best_way(model, data, tried, folder, monitor)
-        held_out = outcome.error if outcome else "there were too few points to hold any out"
-        steps = max(outcome.step, recipe.look_every) if outcome else steps
-        scheme = outcome.scheme if outcome else candidates(model)[0]
-    new = learn(scheme, data, steps, folder, test=test)
-    return _examined(new, model, data, test, held_out, folder)
+        choice = chosen_scheme(learner, steps, folder)
+    else:
+        choice = Choice(scheme, steps, f"nothing is held out with the scheme `{scheme}`")
+    examined = lambda new: _with_verdict(new, examine(new, model, data, choice.held_out))
+    return learner.learn(choice.scheme, data, choice.steps, folder, test=test, conclude=examined)
 
 
-def _examined(
-    new: Model, known: Model, data: Trajectories, test: Trajectories | None, held_out: float | str, run: Path | None
-) -> Model:
-    """The model with the verdict on its reliability, in its file too."""
-    assert new.training is not None, "it was adapted just now"
-    if new.training.reliability is not None:
-        return new
-    training = dataclasses.replace(new.training, reliability=examine(new, known, data, held_out))
-    new = dataclasses.replace(new, training=training)
-    if run is not None:
-        folder = RunFolder(run)
-        with folder.locked():
-            finish(folder, new, data, test)
-    return new
+def _with_verdict(model: Model, verdict: Reliability) -> Model:
+    assert model.training is not None, "it was adapted just now"
+    return dataclasses.replace(model, training=dataclasses.replace(model.training, reliability=verdict))

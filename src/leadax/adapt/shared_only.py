@@ -1,50 +1,59 @@
 """A model of new environments in which nothing was learnt: what is shared predicts alone."""
 
+import dataclasses
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PyTree
 
 from ..arrays import fingerprint
 from ..data import Trajectories
+from ..data.forcing import covariate_rows
 from ..describe import describe
 from ..methods import Levels
 from ..methods.base import repeated
+from ..methods.local import Population
 from ..model import Model
 from ..records import Config, Training
 from ..train import Recipe, RunFolder
-from ..train.finish import finish
-from ..train.run_folder import MODEL
+from ..train.finish import finish, finished_model
+from ..train.fit import Conclude
 
 
 def shared_only(
-    model: Model, data: Trajectories, test: Trajectories | None, recipe: Recipe, run: str | Path | None
+    model: Model, data: Trajectories, test: Trajectories | None, recipe: Recipe, run: Path | None, conclude: Conclude
 ) -> Model:
     """The model with specific parameters that change nothing, for the environments of the data."""
     neutral = lambda known: repeated(model.method.without_specific(known), len(data.environments))
     specific = jax.vmap(neutral, axis_size=model.members)(model.levels.specific)
     config = _nothing_learnt(model, data, test, recipe)
-    new = Model(
-        levels=Levels(model.levels.shared, specific),
-        method=model.method,
-        units=model.units,
+    local = model.levels.local
+    new = dataclasses.replace(
+        model,
+        levels=Levels(model.levels.shared, specific, _average(local, len(data.environments))),
         environments=data.environments,
-        channels=model.channels,
-        state_shape=model.state_shape,
-        longest_step=model.longest_step,
-        box=model.box,
         training=Training(config, 0),
+        covariates=covariate_rows(data, model.layout),
     )
     if run is None:
-        return new
-    folder = RunFolder(run)
-    with folder.locked():
+        return conclude(new)
+    with RunFolder(run).locked() as folder:
         folder.agree(config)
         if folder.finished:
-            folder.result()  # refuses a damaged one
-            return Model.load(folder.path / MODEL, method=model.method)
+            return finished_model(folder, model.method)
+        new = conclude(new)
         finish(folder, new, data, test)
-    return new
+        return new
+
+
+def _average(local: PyTree, environments: int) -> PyTree:
+    """The population of trajectories of an environment of which nothing is known: that of all known ones."""
+    if not isinstance(local, Population):
+        return local
+    mean = lambda a: jnp.broadcast_to(a.mean(axis=1, keepdims=True), (len(a), environments, *a.shape[2:]))
+    return local._replace(start=mean(local.start), individual=jax.tree.map(mean, local.individual))
 
 
 def _nothing_learnt(model: Model, data: Trajectories, test: Trajectories | None, recipe: Recipe) -> Config:
@@ -59,6 +68,8 @@ def _nothing_learnt(model: Model, data: Trajectories, test: Trajectories | None,
         clip=None,
         longest_step=None,
         box=describe(model.box),
+        layout=describe(model.layout),
+        warmup=model.warmup,
         sampling={},
         batch_size=None,
         match=recipe.match,

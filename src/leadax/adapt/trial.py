@@ -1,7 +1,6 @@
-"""Which way to learn a new environment: tried on a part of its data, judged by the rest."""
+"""Which scheme to learn a new environment by: tried on a part of its data, judged by the rest."""
 
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,31 +9,44 @@ import numpy as np
 
 from ..data import Trajectories, hold_out
 from ..errors import InputError, RunError
+from ..evaluate import evaluate
 from ..model import Model
-from ..train import Monitor
-from .ways import can_mix
+from .learner import Learner
+from .schemes import can_mix
 
 FRACTION = 0.3
-TRIED = "tried"  # the folder, in that of a run, with the ways that were tried
+TRIED = "tried"  # the folder, in that of a run, with the schemes that were tried
 FEWEST_POINTS = 8
-# A way with more parameters must be so much better to be chosen: one held-out end says little about other trajectories.
+# A scheme with more parameters must be so much better to be chosen: one held-out end says little about others.
 MUCH_BETTER = 0.5
 
 
 class Outcome(NamedTuple):
-    """A way that was tried, its error on the held-out data in standard units, and the step where it was best."""
+    """A scheme that was tried, its error on the held-out data in standard units, and the step where it was best."""
 
     scheme: str
     error: float
     step: int
 
 
-# (scheme, training data, held-out data, folder) -> the model.
-Learn = Callable[[str, Trajectories, Trajectories, Path | None], Model]
+class Choice(NamedTuple):
+    """A scheme, how many steps to learn by it, and its error on the held-out data, or why there is none."""
+
+    scheme: str
+    steps: int
+    held_out: float | str
+
+
+def chosen_scheme(learner: Learner, steps: int, run: Path | None) -> Choice:
+    """The scheme that suits the data, with as many steps as it was best after."""
+    best = best_scheme(learner, steps, run)
+    if best is None:
+        return Choice(candidates(learner.model)[0], steps, "there were too few points to hold any out")
+    return Choice(best.scheme, max(best.step, learner.recipe.look_every), best.error)
 
 
 def candidates(model: Model) -> list[str]:
-    """The ways that suit a model, those with the fewest parameters first."""
+    """The schemes that suit a model, those with the fewest parameters first."""
     shares = bool(jax.tree.leaves(model.levels.shared))
     own = sum(leaf[0, 0].size for leaf in jax.tree.leaves(model.levels.specific))
     found = ["mixture"] if can_mix(model) else []
@@ -61,40 +73,35 @@ def divided(data: Trajectories) -> tuple[Trajectories, Trajectories] | None:
     return dataclasses.replace(data, states=np.where(place < cut, data.states, np.nan)), future
 
 
-def best_way(model: Model, data: Trajectories, learn: Learn, run: Path | None, monitor: Monitor) -> Outcome | None:
-    """Try all ways on a part of the data; None where there are too few points to hold any out."""
-    parts = divided(data)
+def best_scheme(learner: Learner, steps: int, run: Path | None) -> Outcome | None:
+    """Try all schemes on a part of the data; None where there are too few points to hold any out."""
+    parts = divided(learner.data)
     if parts is None:
         return None
     if run is not None and (run / "config.json").exists() and not (run / TRIED).exists():
         raise InputError(f"{run} holds another run: choose another folder")  # before anything is learnt in vain
     best: Outcome | None = None
-    for scheme in candidates(model):
-        outcome = _tried(scheme, model, parts, learn, run, monitor)
+    for scheme in candidates(learner.model):
+        outcome = _tried(scheme, learner, steps, parts, run)
         if outcome and (best is None or outcome.error < MUCH_BETTER * best.error):
             best = outcome
     if best is None:
-        raise RunError("every way to learn the new environments failed: try a smaller learning rate")
+        raise RunError("every scheme failed to learn the new environments: try a smaller learning rate")
     return best
 
 
 def _tried(
-    scheme: str,
-    model: Model,
-    parts: tuple[Trajectories, Trajectories],
-    learn: Learn,
-    run: Path | None,
-    monitor: Monitor,
+    scheme: str, learner: Learner, steps: int, parts: tuple[Trajectories, Trajectories], run: Path | None
 ) -> Outcome | None:
-    from ..evaluate import evaluate
-
+    past, future = parts
+    folder = None if run is None else run / TRIED / scheme
     try:
-        tried = learn(scheme, *parts, None if run is None else run / TRIED / scheme)
+        tried = learner.learn(scheme, past, steps, folder, validation=future)
     except RunError as error:
-        monitor.warn(f"the scheme `{scheme}` failed: {error}")
+        learner.monitor.warn(f"the scheme `{scheme}` failed: {error}")
         return None
-    evaluation = evaluate(tried, parts[1], protocol="clean")
-    counts, squares = evaluation.channel_counts.sum(axis=(0, 1, 2)), np.square(model.units.scale)
+    evaluation = evaluate(tried, future, protocol="clean")
+    counts, squares = evaluation.channel_counts.sum(axis=(0, 1, 2)), np.square(learner.model.units.scale)
     error = float(np.mean(evaluation.channel_sums.sum(axis=(1, 2, 3)) / np.maximum(counts, 1) / squares))
     kept = tried.training.kept if tried.training else None
     return Outcome(scheme, error, round(float(np.mean(kept))) if kept else 0)

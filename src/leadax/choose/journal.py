@@ -65,7 +65,7 @@ class Winner:
 class Journal:
     """What was asked, and what is known so far; in the file `search.json` of a folder, if there is one."""
 
-    asked: dict[str, Any]
+    request: dict[str, Any]
     folder: Path | None = None
     plan: Plan | None = None
     records: list[Record] = dataclasses.field(default_factory=list)
@@ -73,9 +73,9 @@ class Journal:
     seconds: float = 0.0
 
     @classmethod
-    def open(cls, asked: dict[str, Any], folder: Path | None) -> "Journal":
+    def open(cls, request: dict[str, Any], folder: Path | None) -> "Journal":
         """A new one, or the one in the folder if it was asked for the same."""
-        journal = cls(asked, folder)
+        journal = cls(request, folder)
         if folder is not None and (folder / FILE).exists():
             journal._read(folder / FILE)
         elif folder is not None and (folder / "config.json").exists():
@@ -102,7 +102,7 @@ class Journal:
             return
         winner = self.winner and [_plain(self.winner.candidate), self.winner.steps, self.winner.rung]
         document = {
-            "asked": self.asked,
+            "asked": self.request,
             "plan": self.plan,
             "groups": [record.to_json() for record in self.records],
             "winner": winner,
@@ -115,7 +115,7 @@ class Journal:
         document = read_json(path)
         if document.pop("sha256", None) != _digest(document):
             raise InputError(f"{path} is damaged or was changed: remove it and run the same command again")
-        refuse_another(path.parent, entry(document, "asked", dict, str(path)), self.asked)
+        refuse_another(path.parent, entry(document, "asked", dict, str(path)), self.request)
         if (plan := document["plan"]) is not None:
             steps, folds, ends, pace = plan
             self.plan = Plan(tuple(steps), tuple(folds), tuple(ends), Pace(*pace))

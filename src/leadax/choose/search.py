@@ -134,9 +134,9 @@ class Search:
         """Whether a group can be trained in time. The defaults may take what was meant for later rungs."""
         pace, folds = self._pace(plan, group[0]), plan.new_folds(rung)
         new = [fold for fold in folds if _program(group, fold) not in self._compiled]
-        asked = len(new) * pace.overhead + len(folds) * plan.steps[rung] * pace.step
+        seconds = len(new) * pace.overhead + len(folds) * plan.steps[rung] * pace.step
         end = plan.ends[-1] if set(group) & set(self.defaults) else plan.ends[rung]
-        return self.elapsed + asked <= end
+        return self.elapsed + seconds <= end
 
     def _pace(self, plan: Plan, candidate: Candidate) -> Pace:
         """How fast a candidate is, as far as is known: as its shape was, or else as others were."""

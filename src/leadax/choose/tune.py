@@ -66,8 +66,8 @@ def tune(
     ...
     leadax.errors.InputError: `minutes` must be a positive number, got 0: tune needs time to try things
     """
-    how = {"minutes": minutes, "methods": methods, "seeds": seeds, "net": net, "monitor": monitor, "watch": watch}
-    found = search(train, key=key, run=run, **how)
+    task = Tuning.of(train, key, METHODS if methods is None else methods, seeds, net, monitor)
+    found = search(task, minutes, run, watch)
     return Tuned(found.fit(run=run, monitor=monitor), found.tried)
 
 
@@ -112,37 +112,30 @@ class Found:
 
 
 def search(
-    train: Trajectories,
-    *,
-    key: PRNGKey,
-    minutes: float | int = 10,
-    methods: Sequence[str] | None = None,
-    seeds: int = 1,
-    net: Any = None,
-    run: str | Path | None = None,
-    monitor: Monitor = Monitor(),
+    task: Tuning,
+    minutes: float | int,
+    run: str | Path | None,
     watch: Callable[[Standing], None] = lambda standing: None,
 ) -> Found:
     """The first half of `tune`: everything but the last training."""
     if not 0 < minutes < math.inf:
         raise InputError(f"`minutes` must be a positive number, got {minutes:g}: tune needs time to try things")
-    task = Tuning.of(train, key, METHODS if methods is None else methods, seeds, net, monitor)
     folder = None if run is None else Path(run)
     with ExitStack() as stack:
         if folder is not None:
             with RunFolder(folder).locked():  # whoever trains there now
                 pass
             stack.enter_context(exclusive(folder / ".search.lock"))
-        journal = Journal.open(task.asked(minutes), folder)
+        journal = Journal.open(task.request(minutes), folder)
         Search(
             task.spaces,
             len(task.folds),
             60.0 * minutes,
             task,
             journal,
-            seed=key_numbers(key),
-            multiple=multiple_for(seeds),
-            should_stop=monitor.should_stop,
+            seed=key_numbers(task.key),
+            multiple=multiple_for(task.seeds),
+            should_stop=task.monitor.should_stop,
             watch=watch,
         ).run()
     return Found(journal, task)

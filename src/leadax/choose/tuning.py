@@ -12,7 +12,7 @@ from ..describe import describe
 from ..errors import InputError
 from ..evaluate import evaluate
 from ..methods.settings import positive
-from ..records import Look
+from ..records import Snapshot
 from ..train import Monitor, Recipe, ScheduledSampling, fit_side_by_side
 from ..train.recipe import key_numbers
 from .rungs import Score
@@ -51,7 +51,7 @@ class Tuning:
             ) from error
         return cls(train, parts, spaces(methods, chosen_for(train, net)), key, seeds, net, monitor)
 
-    def asked(self, minutes: float | int) -> dict[str, Any]:
+    def request(self, minutes: float | int) -> dict[str, Any]:
         """What a search must have been asked for to be resumed."""
         return {
             "train": self.train.fingerprint,
@@ -69,11 +69,11 @@ class Tuning:
     def __call__(self, group: Group, fold: int, steps: int, should_stop: Callable[[], bool]) -> Measured:
         """Train a group on one fold, and measure it on what that holds out."""
         train, held_out = self.folds[fold]
-        looks: list[Look] = []
+        history: list[Snapshot] = []
 
-        def listen(look: Look, of: int) -> None:
-            looks.append(look)
-            self.monitor.listen(look, of)
+        def listen(snapshot: Snapshot, of: int) -> None:
+            history.append(snapshot)
+            self.monitor.listen(snapshot, of)
 
         models = fit_side_by_side(
             [self.space(candidate).method(candidate) for candidate in group],
@@ -88,8 +88,8 @@ class Tuning:
         )
         errors = [evaluate(model, held_out) for model in models]
         # The first look comes after compilation.
-        taken = looks[-1].step - looks[0].step
-        pace = (looks[-1].seconds - looks[0].seconds) / taken if taken else looks[-1].seconds / steps
+        taken = history[-1].step - history[0].step
+        pace = (history[-1].seconds - history[0].seconds) / taken if taken else history[-1].seconds / steps
         return Measured(tuple(Score(error.nmse, error.diverged) for error in errors), pace)
 
 

@@ -36,7 +36,7 @@ def adapt(
     look_every: int = 50,
     checkpoint_every: int = 1_000,
     at: str = "50,2500,10000",
-    using: Using = None,
+    using: Using = (),
     reading: tyro.conf.OmitArgPrefixes[Reading] = Reading(),
     json: Json = False,
 ) -> None:
@@ -72,8 +72,8 @@ def adapt(
     from ..train import Recipe
 
     model = open_model(run, using)
-    looks = math.gcd(look_every, *(step for step in chosen if step <= steps))
-    recipe = Recipe(decay=decay, protocol=model.protocol, look_every=looks, checkpoint_every=checkpoint_every)
+    every = math.gcd(look_every, *(step for step in chosen if step <= steps))
+    recipe = Recipe(decay=decay, protocol=model.protocol, look_every=every, checkpoint_every=checkpoint_every)
     more = {"steps": steps, "learning_rate": learning_rate, "optimiser": optimiser, "recipe": recipe}
     learn = partial(adapt_model, model, novel, key=jr.key(seed), scheme=scheme, test=testing, **more)
     new, document = recorded(learn, out, title=scheme)
@@ -85,12 +85,12 @@ def adapt(
         message(f"warning: do not trust its forecasts: {document['reason']}")
 
 
-def _scheme(asked: str, new: "Model") -> str:
+def _scheme(wanted: str, new: "Model") -> str:
     """The scheme that was carried out, where the choice was left to `auto`."""
     from ..methods.mixture import Mixture
 
-    if asked != "auto":
-        return asked
+    if wanted != "auto":
+        return wanted
     learnt = new.training is not None and new.training.steps > 0
     return "mixture" if isinstance(new.method, Mixture) else "specific" if learnt else "shared-only"
 
@@ -112,7 +112,7 @@ def _errors_at(steps: list[int], model: "Model", document: dict[str, Any]) -> di
         return {}
     if model.training is None or not model.training.steps:  # nothing was learnt: it stays as it is
         return {str(step): document["test"]["last"] for step in steps}
-    seen = {look.step: look.test for look in model.training.looks if look.test}
+    seen = {snapshot.step: snapshot.test for snapshot in model.training.history if snapshot.test}
     return {str(step): sum(seen[step]) / len(seen[step]) for step in steps if step in seen}
 
 

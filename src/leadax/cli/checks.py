@@ -12,14 +12,15 @@ LIMITS = {
     "--substeps": 10_000,
     "--rank": 100_000,
     "--dimension": 10_000,
+    **dict.fromkeys(("--hidden", "--individual"), 1_000),
     "--trajectories": 1_000_000,
     **dict.fromkeys(("--m", "--n", "--d", "--W", "--D"), 10**18),  # counts in formulas cost nothing
 }
 LARGEST = 2**31 - 1
 
 
-def check_count(option: str, value: int | None) -> None:
-    """An `InputError` unless the value is from 1 to the option's limit; None is fine.
+def check_count(option: str, value: int | None, *, least: int = 1) -> None:
+    """An `InputError` unless the value is from `least` to the option's limit; None is fine.
 
     >>> check_count("--seeds", 0)
     Traceback (most recent call last):
@@ -27,8 +28,8 @@ def check_count(option: str, value: int | None) -> None:
     leadax.errors.InputError: `--seeds` must be at least 1, got 0
     """
     limit = LIMITS.get(option, LARGEST)
-    if value is not None and not 1 <= value <= limit:
-        bound = "at least 1" if value < 1 else f"at most {limit}"
+    if value is not None and not least <= value <= limit:
+        bound = f"at least {least}" if value < least else f"at most {limit}"
         raise InputError(f"`{option}` must be {bound}, got {_short(value)}")
 
 

@@ -66,13 +66,13 @@ def _trials(reading: Reading, file: Path, test: str | None, training: Training, 
     """One trial with the test data that were asked for, or one for each fold."""
     data = reading.load(file)
     if test is not None:
-        return [Trial(out, parts_of(data, test, training.validate, reading.load))]
+        return [Trial(out, parts_of(data, test, training.validate, reading))]
     from ..data import folds
 
     divided = folds(data, FOLDS)
     message(f"no --test: {len(divided)} fold{'s' if len(divided) > 1 else ''} of the data, each tested on once")
     return [
-        Trial(out / f"fold-{k + 1}", parts_of(kept, None, training.validate, reading.load)._replace(test=held))
+        Trial(out / f"fold-{k + 1}", parts_of(kept, None, training.validate, reading)._replace(test=held))
         for k, (kept, held) in enumerate(divided)
     ]
 

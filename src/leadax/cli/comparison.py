@@ -11,6 +11,7 @@ from .settings import check_used
 from .train import train_run
 
 if TYPE_CHECKING:
+    from ..data import Trajectories
     from ..evaluate import Evaluation
     from ..model import Model
 
@@ -51,7 +52,8 @@ def compare_methods(names: list[str], trials: list[Trial], options: Training) ->
         evaluations[name] = pooled([evaluate(m, _test(t)) for m, t in zip(trained, trials, strict=True)])
         rows.append(_row(name, evaluations[name], done))
     protocol = options.protocol
-    simple = [yardsticks(trial.parts.train, _test(trial), protocol=protocol) for trial in trials]
+    warmup = models[names[0]].warmup
+    simple = [yardsticks(t.parts.train, _test(t), protocol=protocol, warmup=warmup) for t in trials]
     baselines = {name: pooled([found[name] for found in simple]) for name in simple[0]}
     rows += [_baseline_row(name, found) for name, found in baselines.items()]
     rows.sort(key=lambda row: math.inf if row["nmse"] is None else row["nmse"])
@@ -85,7 +87,7 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _test(trial: Trial):
+def _test(trial: Trial) -> "Trajectories":
     assert trial.parts.test is not None, "every trial has test data"
     return trial.parts.test
 

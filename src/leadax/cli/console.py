@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import tyro
 
 if TYPE_CHECKING:
-    from ..records import Look
+    from ..records import Snapshot
 
 Json: TypeAlias = Annotated[
     bool, tyro.conf.arg(help="Print one JSON document on standard output, and nothing else there.")
@@ -86,13 +86,13 @@ def _plain(label: str) -> Progress:
 
 
 @contextmanager
-def training_bar(label: str) -> "Iterator[Callable[[Look, int], None]]":
+def training_bar(label: str) -> "Iterator[Callable[[Snapshot, int], None]]":
     """Like `progress_bar`, with loss and test error, for `leadax.train.Monitor.listen`."""
     mean = lambda values: sum(values) / len(values)
     with progress_bar(label) as progress:
 
-        def listen(look: "Look", steps: int) -> None:
-            errors = f", test {mean(look.test):.2e}" if look.test else ""
-            progress(look.step, steps, f"{label}: loss {mean(look.loss):.2e}{errors}")
+        def listen(snapshot: "Snapshot", steps: int) -> None:
+            errors = f", test {mean(snapshot.test):.2e}" if snapshot.test else ""
+            progress(snapshot.step, steps, f"{label}: loss {mean(snapshot.loss):.2e}{errors}")
 
         yield listen

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from .console import Json, optional, result, shown
+from .checks import check_count
+from .console import Count, Json, optional, result, shown
 from .names import Protocol
 from .options import DataFile, RunPath, Using, open_model
 from .reading import Reading
@@ -21,32 +22,36 @@ def evaluate(
     /,
     *,
     protocol: Annotated[Protocol | None, optional("{paper,clean}")] = None,
-    using: Using = None,
+    warmup: Count = None,
+    using: Using = (),
     reading: tyro.conf.OmitArgPrefixes[Reading] = Reading(),
     json: Json = False,
 ) -> None:
     """Errors of a model's forecasts: per environment, per time, per seed.
 
     Args:
+        warmup: The points at the start of each trajectory that a forecast is told; errors count after them. By default
+            1, or as in training where something is hidden or individual.
         protocol: Whether the first point of each trajectory counts (paper) or not (clean); by default as in training.
     """
+    check_count("--warmup", warmup)
     observed = reading.load(data)
     prepare()
     model = open_model(run, using)
     from ..evaluate import evaluate as evaluate_model
 
-    evaluation = evaluate_model(model, observed, protocol=protocol)
-    simple = _yardsticks(run, observed, evaluation.protocol)
+    evaluation = evaluate_model(model, observed, protocol=protocol, warmup=warmup)
+    simple = _yardsticks(run, observed, evaluation.protocol, warmup or model.warmup)
     result(evaluation.to_json() | {"baselines": simple}, f"{evaluation}{_compared(simple)}", as_json=json)
 
 
-def _yardsticks(run: Path, data: "Trajectories", protocol: str) -> dict[str, float | None]:
+def _yardsticks(run: Path, data: "Trajectories", protocol: str, warmup: int) -> dict[str, float | None]:
     """The normalised errors of simple forecasts that learnt from the same data; nothing for a model without a run."""
     from ..train.run_folder import YARDSTICKS
     from ..yardsticks import Yardsticks
 
     file = run / YARDSTICKS
-    return Yardsticks.load(file).document(data, protocol=protocol) if file.exists() else {}
+    return Yardsticks.load(file).document(data, protocol=protocol, warmup=warmup) if file.exists() else {}
 
 
 def _compared(simple: dict[str, float | None]) -> str:

@@ -6,32 +6,119 @@ import numpy as np
 
 from ..data import Trajectories
 from ..errors import InputError
+from ..evaluate.errors import check_warmup, forecasts, known_points
 from ..model import Model
 
 MOST_STEPS = 10_000_000
 
 
-def forecasts(model: Model, data: Trajectories, times: Sequence[float] | None, solver: str | None) -> Trajectories:
-    """Forecasts of all trajectories as a data set, from the first point at which all of a state was observed."""
+def forecast_of(
+    model: Model,
+    data: Trajectories,
+    times: Sequence[float] | None,
+    solver: str | None = None,
+    warmup: int | None = None,
+) -> Trajectories:
+    """Forecasts of all trajectories as a data set, from the first points of each.
+
+    - `times`: when, by default at each trajectory's own times;
+    - `solver`: an adaptive one, from the first whole state; by default the steps of training;
+    - `warmup`: how many of the first points a forecast is told.
+    """
+    told = model.warmup if warmup is None else warmup
+    check_warmup(told, data)
     model.for_data(data)  # refuses what does not fit, before any work
-    moments = None if times is None else np.array(times)
-    all_times: list[list[np.ndarray]] = []
-    all_states: list[list[np.ndarray]] = []
-    for e, name in enumerate(data.environments):
-        tasks = list(_asked(data, e, moments))
-        if solver is None:
-            _check_steps(model, max((times[-1] - times[0] for _, times in tasks), default=0.0))
-        all_times.append([times for _, times in tasks])
-        all_states.append(_together(model, name, tasks, solver))
+    if solver is not None:
+        return _packed(data, *_adaptively(model, data, times, solver, told))
+    asked = data if times is None else _at(data, np.array(times), told, model.layout.inferred)
+    _check_steps(model, float(np.nanmax(np.nanmax(asked.times, axis=2) - asked.times[:, :, 0])))
+    batch = model.batch(asked)
+    members = forecasts(model.numbers, model.for_data(asked), batch, known_points(batch, told))
+    states = model.units.raw(np.asarray(members, float).mean(axis=0)[..., : len(model.channels)])
+    return _packed(data, *_own_points(asked, states, model.layout.inferred, times))
+
+
+def _at(data: Trajectories, times: np.ndarray, told: int, inferred: bool) -> Trajectories:
+    """The known points of each trajectory, and points at the times asked for, at which nothing was observed."""
+    if data.inputs is not None:
+        raise InputError("`--times` cannot be combined with inputs: give DATA with inputs at the times asked for")
+    all_times, all_states = [], []
+    for e in range(len(data.environments)):
+        rows = [_one_at(data, e, i, times, told, inferred) for i in range(int(data.counts[e]))]
+        all_times.append([t for t, _ in rows])
+        all_states.append([x for _, x in rows])
+    names = {"environments": data.environments, "channels": data.channels, "trajectory_names": data.trajectory_names}
+    return Trajectories.from_arrays(all_times, all_states, parameters=data.parameters, **names)
+
+
+def _one_at(
+    data: Trajectories, e: int, i: int, times: np.ndarray, told: int, inferred: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    observed = data.observed[e, i].reshape(data.times.shape[2], -1)
+    # Without inference a forecast needs a whole state to start from.
+    seen = np.flatnonzero(observed.any(axis=1) if inferred else observed.all(axis=1))[:told]
+    known = data.times[e, i, seen]
+    union = np.union1d(known, times[times > known[0]] if len(known) else [])
+    if len(union) < 2:
+        raise InputError(
+            f"trajectory {_name(data, e, i)} of environment `{data.environments[e]}` has no whole state before the "
+            "times asked for"
+        )
+    states = np.full((len(union), *data.state_shape), np.nan)
+    states[np.searchsorted(union, known)] = data.states[e, i, seen]
+    return union, states
+
+
+def _own_points(
+    asked: Trajectories, states: np.ndarray, inferred: bool, times: Sequence[float] | None
+) -> tuple[list[list[np.ndarray]], list[list[np.ndarray]]]:
+    """Times and forecasts of each trajectory, from the point that its forecast starts at."""
+    whole = asked.observed.reshape(*asked.times.shape, -1).all(axis=-1)
+    first = np.zeros(asked.lengths.shape, int) if inferred else np.argmax(whole, axis=2)
+    all_times, all_states = [], []
+    for e in range(len(asked.environments)):
+        places = [(i, int(first[e, i]), int(asked.lengths[e, i])) for i in range(int(asked.counts[e]))]
+        own = [asked.times[e, i, begin:end] for i, begin, end in places]
+        keep = [np.ones(len(t), bool) if times is None else np.isin(t, [t[0], *times]) for t in own]
+        all_times.append([t[k] for t, k in zip(own, keep, strict=True)])
+        parts = zip(places, keep, strict=True)
+        all_states.append([states[e, i, : end - begin][k] for (i, begin, end), k in parts])
+    return all_times, all_states
+
+
+def _packed(data: Trajectories, times: list[list[np.ndarray]], states: list[list[np.ndarray]]) -> Trajectories:
     return Trajectories.from_arrays(
-        all_times,
-        all_states,
+        times,
+        states,
         environments=data.environments,
         channels=data.channels,
         parameters=data.parameters,
         attributes={**data.attributes, "forecast_of": data.fingerprint},
         trajectory_names=data.trajectory_names,
     )
+
+
+def _adaptively(
+    model: Model, data: Trajectories, times: Sequence[float] | None, solver: str, told: int
+) -> tuple[list[list[np.ndarray]], list[list[np.ndarray]]]:
+    """Times and forecasts of each trajectory by an adaptive solver, those at the same times in one call."""
+    if told > 1 or data.inputs is not None:
+        raise InputError("an adaptive `--solver` forecasts from one point and without inputs: leave it out")
+    moments = None if times is None else np.array(times)
+    all_times, all_states = [], []
+    for e, name in enumerate(data.environments):
+        tasks = list(_asked(data, e, moments))
+        groups: dict[bytes, list[int]] = {}
+        for i, (_, when) in enumerate(tasks):
+            groups.setdefault(when.tobytes(), []).append(i)
+        found: dict[int, np.ndarray] = {}
+        for members in groups.values():
+            starts = np.stack([tasks[i][0] for i in members])
+            forecast = model.predict(starts, tasks[members[0]][1], environment=name, solver=solver)
+            found |= dict(zip(members, np.asarray(forecast), strict=True))
+        all_times.append([when for _, when in tasks])
+        all_states.append([found[i] for i in range(len(tasks))])
+    return all_times, all_states
 
 
 def _asked(data: Trajectories, e: int, times: np.ndarray | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -42,27 +129,15 @@ def _asked(data: Trajectories, e: int, times: np.ndarray | None) -> Iterator[tup
         own = data.times[e, i, first : data.lengths[e, i]]
         asked = own if times is None else np.unique([own[0], *times[times > own[0]]])
         if len(asked) < 2 or not whole[first]:
-            which = i if data.trajectory_names is None else f"`{data.trajectory_names[e][i]}`"
             raise InputError(
-                f"trajectory {which} of environment `{data.environments[e]}` has no whole state before the times asked "
-                "for"
+                f"trajectory {_name(data, e, i)} of environment `{data.environments[e]}` has no whole state before the "
+                "times asked for"
             )
         yield data.states[e, i, first], asked
 
 
-def _together(
-    model: Model, environment: str, tasks: Sequence[tuple[np.ndarray, np.ndarray]], solver: str | None
-) -> list[np.ndarray]:
-    """The forecasts of an environment, those at the same times in one call."""
-    groups: dict[bytes, list[int]] = {}
-    for i, (_, times) in enumerate(tasks):
-        groups.setdefault(times.tobytes(), []).append(i)
-    found: dict[int, np.ndarray] = {}
-    for members in groups.values():
-        starts = np.stack([tasks[i][0] for i in members])
-        forecast = model.predict(starts, tasks[members[0]][1], environment=environment, solver=solver)
-        found |= dict(zip(members, np.asarray(forecast), strict=True))
-    return [found[i] for i in range(len(tasks))]
+def _name(data: Trajectories, e: int, i: int) -> str:
+    return str(i) if data.trajectory_names is None else f"`{data.trajectory_names[e][i]}`"
 
 
 def _check_steps(model: Model, length: float) -> None:

@@ -1,6 +1,7 @@
 """Options that several commands share, and what becomes of them."""
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
@@ -16,6 +17,7 @@ from .settings import OBJECTS, Plan, pairs, with_lipschitz_weight
 
 if TYPE_CHECKING:
     from ..data import Trajectories
+    from ..data.latent import Latent
     from ..defaults import Defaults
     from ..model import Model
 
@@ -32,13 +34,15 @@ RunPath: TypeAlias = Annotated[
 RunFolderOption: TypeAlias = Annotated[
     Path, tyro.conf.arg(metavar="RUN", help="The folder of the run. An unfinished run there is resumed.")
 ]
-Using: TypeAlias = Annotated[
-    str | None,
-    optional(
-        "PACKAGE.MODULE:NAME[,…]",
-        "Methods, nets, penalties or functions of your own that the model is made of. They are imported; modules in "
-        "the current folder are found too.",
-    ),
+Using: TypeAlias = tyro.conf.UseAppendAction[
+    Annotated[
+        tuple[str, ...],
+        tyro.conf.arg(
+            metavar="PACKAGE.MODULE:NAME[,…]",
+            help="Methods, nets, penalties or functions of your own that the model is made of. They are imported; "
+            "modules in the current folder are found too.",
+        ),
+    ]
 ]
 MethodName: TypeAlias = Annotated[str, tyro.conf.arg(metavar="NAME", help=f"{', '.join(METHODS)}, {OWN}.")]
 Set: TypeAlias = tyro.conf.UseAppendAction[
@@ -91,6 +95,21 @@ class Training:
     """Factors per linear map of ft-node and ft-rnn; by default as many as give them the parameters of leads."""
     dimension: Count = None
     """Numbers in a context of coda; 2 by default."""
+    noise: Annotated[
+        str,
+        tyro.conf.arg(
+            metavar="auto|none|STD",
+            help="Noise in the data, as a part of each channel's spread: auto, estimated; none; or a number. With "
+            "noise, the start of each trajectory is inferred, not believed.",
+        ),
+    ] = "auto"
+    hidden: int = 0
+    """Channels of the state that are never observed. Their starts are inferred."""
+    individual: int = 0
+    """Constants that each trajectory has of its own, such as a rate of growth. They are inferred."""
+    warmup: Count = None
+    """The points of a held-out trajectory that a forecast is told; by default 1, or 5 where something is hidden or
+    individual."""
     set: Set = ()
     optimiser: Optimiser = "adam"
     """adam; or muon, for weights that are matrices, with Adam for the rest."""
@@ -114,8 +133,12 @@ class Training:
 
     def check(self) -> None:
         """Refuse what cannot be right, before anything slow is imported or loaded."""
-        for name in ("steps", "seeds", "substeps", "rank", "dimension", "batch_size", "look_every", "checkpoint_every"):
+        counts = ("steps", "seeds", "substeps", "rank", "dimension", "batch_size", "look_every", "checkpoint_every")
+        for name in (*counts, "warmup"):
             check_count(option_of(name), getattr(self, name))
+        for name in ("hidden", "individual"):
+            check_count(option_of(name), getattr(self, name), least=0)
+        parsed_noise(self.noise)
         check_seed(self.seed)
         check_division("--validate", self.validate)
         check_positive("--learning-rate", self.learning_rate)
@@ -134,9 +157,21 @@ class Training:
                 raise InputError(f"`{name}` is given twice: by `{option_of(name)}` and by `--set`")
         return named | more
 
-    def arguments(self, method: str, data: "Trajectories", *, skip: bool = False) -> dict[str, Any]:
+    def latent(self) -> "Latent | None":
+        """What is to be inferred of trajectories; None where a preset decides and nothing else is asked for."""
+        from ..data.latent import Latent
+
+        asked = (self.noise, self.hidden, self.individual)
+        if self.preset is not None and asked == ("auto", 0, 0):
+            return None
+        return Latent(parsed_noise(self.noise), self.hidden, self.individual)
+
+    def arguments(
+        self, method: str, data: "Trajectories", covariates: Sequence[str] = (), *, skip: bool = False
+    ) -> dict[str, Any]:
         """The arguments of `leadax.fit`, without the data.
 
+        - `covariates`: the parameters of environments that the field is to see;
         - `skip`: leave out settings that the method does not have, instead of refusing them.
         """
         import jax.random as jr
@@ -145,11 +180,13 @@ class Training:
 
         defaults = self._defaults(data)
         built = Plan.of(method).method(self.settings(), skip=skip)
-        same = ("decay", "batch_size", "match", "protocol", "look_every", "checkpoint_every", "on_divergence")
+        same = ("decay", "batch_size", "match", "protocol", "look_every", "checkpoint_every", "on_divergence", "warmup")
         return {
             "method": with_lipschitz_weight(built, method, self.lipschitz_weight, defaults, skip=skip),
             "key": jr.key(self.seed),
             "defaults": defaults,
+            "latent": self.latent(),
+            "covariates": covariates,
             "recipe": Recipe(**{name: getattr(self, name) for name in same}),
             **{name: getattr(self, name) for name in ("steps", "seeds", "learning_rate", "optimiser")},
         }
@@ -165,11 +202,24 @@ class Training:
         built = architecture(net)
         return chosen if built is None else dataclasses.replace(chosen, net=built)
 
-    def using(self, *methods: str) -> list[Any]:
-        """What the models that are trained with these options are made of, as far as it is the user's own."""
+    def using(self, *methods: str) -> list[str]:
+        """What `--using` has to name for the models that are trained with these options."""
         given = self.settings()
         names = (*methods, *(given[kind] for kind in OBJECTS if kind in given))
-        return all_imported(",".join(name for name in names if ":" in name))
+        return [name for name in names if ":" in name]
+
+
+def parsed_noise(text: str) -> str | float:
+    """What `--noise` says."""
+    if text in ("auto", "none"):
+        return text
+    try:
+        level = float(text)
+    except ValueError:
+        level = -1.0
+    if not 0 <= level < float("inf"):
+        raise InputError(f"`--noise` must be `auto`, `none` or a number from 0 on, got `{text}`")
+    return level
 
 
 def option_of(name: str) -> str:
@@ -177,8 +227,8 @@ def option_of(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def open_model(path: Path, using: str | list[Any] | None = None) -> "Model":
-    """The model of a finished run, or in a file; `using` is what `--using` says, or objects."""
+def open_model(path: Path, using: Sequence[str] = ()) -> "Model":
+    """The model of a finished run, or in a file; `using`: what `--using` names."""
     if not path.exists():
         raise InputError(f"{path} does not exist: expected a run folder or a model file")
     file = path / "model.safetensors" if path.is_dir() else path
@@ -191,7 +241,7 @@ def open_model(path: Path, using: str | list[Any] | None = None) -> "Model":
     check_file(file)
     if file.is_dir():
         raise InputError(f"{file} is a folder, expected a model file")
-    own = using if isinstance(using, list) else all_imported(using)
+    own = all_imported(using)
     from ..model import Model
 
     return Model.load(file, using=own)

@@ -6,6 +6,7 @@ Only what a user typed is imported, never what a file says: importing a module r
 import functools
 import inspect
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -29,9 +30,9 @@ def imported(path: str) -> Any:
     return import_object(path)
 
 
-def all_imported(paths: str | None) -> list[Any]:
-    """What the paths name that `--using` lists, with commas between them: classes and functions."""
-    return [_with_a_name(imported(path.strip())) for path in (paths or "").split(",") if path.strip()]
+def all_imported(paths: Iterable[str]) -> list[Any]:
+    """What the paths name, given one by one or with commas between them: classes and functions."""
+    return [_with_a_name(imported(path.strip())) for path in ",".join(paths).split(",") if path.strip()]
 
 
 def _with_a_name(thing: Any) -> Any:

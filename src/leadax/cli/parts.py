@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 
 from ..errors import InputError
 from .console import optional
+from .reading import Reading
 
 if TYPE_CHECKING:
     from ..data import Trajectories
@@ -21,15 +22,20 @@ Test: TypeAlias = Annotated[
 
 
 class Parts(NamedTuple):
-    """Data to learn from, to choose the best model on the way by, and to test on."""
+    """Data to learn from, to choose the best model on the way by, and to test on.
+
+    - `covariates`: the parameters of environments that a model is to see.
+    """
 
     train: "Trajectories"
     validation: "Trajectories | None"
     test: "Trajectories | None"
+    covariates: tuple[str, ...] = ()
 
 
-def parts_of(data: "Trajectories", test: str | None, validate: str, read: "Callable[[Path], Trajectories]") -> Parts:
-    """Divide data as `--test` and `--validate` say; `read` opens a file."""
+def parts_of(data: "Trajectories", test: str | None, validate: str, reading: Reading) -> Parts:
+    """Divide data as `--test` and `--validate` say; `reading` opens files."""
+    read, covariates = reading.load, reading.covariate_names
     from ..data import hold_out
 
     testing = None
@@ -40,8 +46,8 @@ def parts_of(data: "Trajectories", test: str | None, validate: str, read: "Calla
     if validate in ("auto", "none") or is_fraction(validate):
         how = validate if validate in ("auto", "none") else float(validate)
         train, validation = _named("--validate", lambda: hold_out(data, how))
-        return Parts(train, validation, testing)
-    return Parts(data, read(Path(validate)), testing)
+        return Parts(train, validation, testing, covariates)
+    return Parts(data, read(Path(validate)), testing, covariates)
 
 
 def check_division(option: str, text: str | None) -> None:
@@ -59,7 +65,9 @@ def is_fraction(text: str) -> bool:
     return True
 
 
-def _named(option: str, divide: "Callable[[], tuple[Trajectories, Trajectories | None]]"):
+def _named(
+    option: str, divide: "Callable[[], tuple[Trajectories, Trajectories | None]]"
+) -> "tuple[Trajectories, Trajectories | None]":
     try:
         return divide()
     except InputError as error:

@@ -8,7 +8,8 @@ from typing import Annotated
 import tyro
 
 from ..errors import InputError
-from .console import Json, Overwrite, optional, result
+from .checks import check_count
+from .console import Count, Json, Overwrite, optional, result
 from .names import ADAPTIVE, check_name, listed
 from .options import DataFile, RunPath, Using, open_model
 from .reading import Reading
@@ -35,18 +36,22 @@ def predict(
     out: Path,
     times: Annotated[str | None, optional("TIMES")] = None,
     solver: Solver = None,
-    using: Using = None,
+    warmup: Count = None,
+    using: Using = (),
     overwrite: Overwrite = False,
     reading: tyro.conf.OmitArgPrefixes[Reading] = Reading(),
     json: Json = False,
 ) -> None:
-    """Forecast from the first state of each trajectory.
+    """Forecast from the first state of each trajectory, or from its first points.
 
     Args:
         out: The data file to write the forecasts to.
+        warmup: The points at the start of each trajectory that a forecast is told. By default 1, or as in training
+            where something is hidden or individual.
         times: When, in the unit of the data's times: numbers separated by commas, or START:STOP:STEP, where dates such
             as 2021-03-04 are counted in days; by default each trajectory's own times.
     """
+    check_count("--warmup", warmup)
     chosen = None if times is None else parsed_times(times)
     if solver is not None:
         check_name("solver", solver, ADAPTIVE)
@@ -58,9 +63,9 @@ def predict(
     if times is not None and DATE.search(times) and not are_dates(observed.attributes):
         raise InputError(f"`--times` has dates, but the times in {data} are numbers")
     prepare()
-    from .forecasting import forecasts
+    from .forecasting import forecast_of
 
-    forecast = forecasts(open_model(run, using), observed, chosen, solver)
+    forecast = forecast_of(open_model(run, using), observed, chosen, solver, warmup)
     forecast.save(out, overwrite=overwrite)
     result({"out": str(out), "fingerprint": forecast.fingerprint}, f"{out}: {forecast}", as_json=json)
 

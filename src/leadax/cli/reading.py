@@ -32,15 +32,38 @@ class Reading:
     channels: Annotated[
         str | None, optional("NAME[,…]", "Which columns of a table are channels; by default all others.")
     ] = None
+    inputs: Annotated[
+        str | None,
+        optional(
+            "NAME[:KIND][,…]",
+            "Which columns of a table are inputs, known in the future too, such as force,rate:held,dose:impulse:gut. "
+            "KIND: linear between given values (default); held, the last value until the next; impulse:CHANNEL, an "
+            "amount that is added to a channel.",
+        ),
+    ] = None
+    covariates: Annotated[
+        str | None,
+        optional(
+            "NAME[,…]",
+            "Which columns of a table are covariates: numbers with one value per environment, or two texts, of which "
+            "the second in the alphabet is 1. Sex=Female makes Female 1.",
+        ),
+    ] = None
+
+    @property
+    def covariate_names(self) -> tuple[str, ...]:
+        """The names of the covariates: `Sex` of `Sex=Female`."""
+        return tuple(name.partition("=")[0].strip() for name in listed_names("--covariates", self.covariates) or ())
 
     def load(self, path: Path) -> "Trajectories":
         """The trajectories in a file."""
         columns = column_names(self.columns)
-        channels = None if self.channels is None else listed_names(self.channels)
+        channels = listed_names("--channels", self.channels)
+        inputs, covariates = listed_names("--inputs", self.inputs), listed_names("--covariates", self.covariates)
         check_file(path)
         from ..data import load
 
-        return load(path, columns=columns, channels=channels)
+        return load(path, columns=columns, channels=channels, inputs=inputs, covariates=covariates or ())
 
 
 def column_names(text: str | None) -> dict[str, str]:
@@ -60,13 +83,15 @@ def column_names(text: str | None) -> dict[str, str]:
     return found
 
 
-def listed_names(text: str) -> list[str]:
-    """The names in `--channels`; one with a comma in it is in double quotes.
+def listed_names(option: str, text: str | None) -> list[str] | None:
+    """The names that an option lists, if it is given; one with a comma in it is in double quotes.
 
-    >>> listed_names('weight, "height, cm"')
-    ['weight', 'height, cm']
+    >>> listed_names("--inputs", 'force, "rate, ml":held')
+    ['force', 'rate, ml:held']
     """
+    if text is None:
+        return None
     names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
     if not names or not all(names):
-        raise InputError(f"`--channels` must be names separated by commas, got `{text}`")
+        raise InputError(f"`{option}` must be names separated by commas, got `{text}`")
     return names

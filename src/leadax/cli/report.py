@@ -1,6 +1,6 @@
 """`leadax report`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -38,7 +38,7 @@ def report(
     *,
     out: File = None,
     data: File = None,
-    using: Using = None,
+    using: Using = (),
     overwrite: Overwrite = False,
     reading: tyro.conf.OmitArgPrefixes[Reading] = Reading(),
     json: Json = False,
@@ -109,7 +109,7 @@ def write_comparison(
         _write(next(iter(model_figures(models, test, evaluations, baselines).values())), out)
 
 
-def _draw_learning(path: Path, out: Path, using: str | None) -> None:
+def _draw_learning(path: Path, out: Path, using: Sequence[str]) -> None:
     from ..report import Page
     from ..report.learning import learning_caption, learning_curves
     from ..report.tables import learning_table
@@ -136,7 +136,7 @@ def _draw_data(path: Path, out: Path, reading: Reading) -> None:
     _write(data_page(data, path.name) if out.suffix == ".html" else next(iter(data_figures(data).values())), out)
 
 
-def _models(path: Path, using: str | None) -> "dict[str, Model]":
+def _models(path: Path, using: Sequence[str]) -> "dict[str, Model]":
     """The model of a run or in a file, or those of all finished runs in a folder."""
     if path.is_file():
         return {path.stem: open_model(path, using)}

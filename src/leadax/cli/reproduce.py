@@ -122,8 +122,8 @@ def reproduce(
     if outcome is None or outcome.rows:
         path = place / f"{target}.csv"
         check_file(path)
-        asked = lambda row: options.include(row) and protocol in (None, row["protocol"])
-        if not (rows := [row for row in read_rows(path, chosen.needed) if asked(row)]):
+        wanted = lambda row: options.include(row) and protocol in (None, row["protocol"])
+        if not (rows := [row for row in read_rows(path, chosen.needed) if wanted(row)]):
             raise InputError(f"{path} has no such results: leave out `--from` to make them")
         result([dict.fromkeys(CONTRACT) | line for line in chosen.table(rows)], chosen.sheet(rows).text(), as_json=json)
         draw(chosen, place, results if from_ and results else place)

@@ -11,7 +11,7 @@ from .console import message
 if TYPE_CHECKING:
     from ..choose.search import Standing
     from ..choose.tried import Tried
-    from ..records import Look
+    from ..records import Snapshot
 
 SHOWN = 15
 HEADER = ("method", "settings", "error", "diverged", "steps", "folds")
@@ -35,10 +35,10 @@ def table(tried: "Sequence[Tried]") -> str:
 
 
 @contextmanager
-def watching() -> "Iterator[tuple[Callable[[Standing], None], Callable[[Look, int], None]]]":
+def watching() -> "Iterator[tuple[Callable[[Standing], None], Callable[[Snapshot, int], None]]]":
     """A live table on a terminal, a line for each group otherwise. Yields who is told of groups, and of looks."""
     if not sys.stderr.isatty():
-        yield (lambda standing: message(line) if (line := last_group(standing)) else None), lambda look, steps: None
+        yield (lambda standing: message(line) if (line := last_group(standing)) else None), lambda snapshot, steps: None
         return
     from rich.console import Console
     from rich.live import Live
@@ -50,7 +50,7 @@ def watching() -> "Iterator[tuple[Callable[[Standing], None], Callable[[Look, in
             newest[:] = [standing]
             live.update(live_table(standing, step), refresh=True)
 
-        yield watch, lambda look, steps: watch(newest[0], f", step {look.step} of {steps}") if newest else None
+        yield watch, lambda snapshot, steps: watch(newest[0], f", step {snapshot.step} of {steps}") if newest else None
 
 
 def last_group(standing: "Standing") -> str | None:

@@ -35,7 +35,7 @@ def train(
     training.check()
     check_run(out)
     check_division("--test", test)
-    parts = parts_of(reading.load(data), test, training.validate, reading.load)
+    parts = parts_of(reading.load(data), test, training.validate, reading)
     document = train_run(method, parts, out, training)
     text = [f"{out}: {method}, {document['steps']} steps, {document['parameters']} parameters per seed"]
     text += [f"mean squared error {shown(document['mse'])} on the training data"]
@@ -75,7 +75,7 @@ def train_run(
     prepare(options.seeds)
     from ..train import fit
 
-    arguments = options.arguments(method, parts.train, skip=skip)
+    arguments = options.arguments(method, parts.train, parts.covariates, skip=skip)
     learn = partial(fit, train=parts.train, validation=parts.validation, test=parts.test, **arguments)
     return recorded(learn, out, title=method)[1]
 

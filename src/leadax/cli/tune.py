@@ -73,20 +73,13 @@ def tune(
     import jax.random as jr
 
     from ..choose.tune import search
+    from ..choose.tuning import Tuning
     from ..train import Monitor
 
     with stoppable() as should_stop, watching() as (watch, listen):
-        found = search(
-            training,
-            key=jr.key(seed),
-            minutes=minutes,
-            methods=names,
-            seeds=seeds,
-            net=find_net(net) if net else None,
-            run=out,
-            monitor=Monitor(listen, message, should_stop),
-            watch=watch,
-        )
+        monitor = Monitor(listen, message, should_stop)
+        task = Tuning.of(training, jr.key(seed), names, seeds, find_net(net) if net else None, monitor)
+        found = search(task, minutes, out, watch)
     _, document = recorded(found.fit, out, title=str(found.winner.candidate.shape))
     page = out / "report.html"
     write_page(found, document, page)

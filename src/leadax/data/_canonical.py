@@ -3,7 +3,7 @@
 The same data give the same arrays, whatever file they came from, and so the same fingerprint.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, SupportsIndex
 
@@ -11,59 +11,75 @@ import numpy as np
 
 from ..errors import InputError
 
-AXES = "(environment, trajectory, time, …, channel)"
+AXES = "(environment, trajectory, time, …, {})"
+LAST = {"states": "channel", "inputs": "input"}
 
 
-def dense(times: Any, states: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Full arrays of times and states, from arrays or from nested lists `[environment][trajectory]`.
+def dense(times: Any, values: Any, what: str = "states") -> tuple[np.ndarray, np.ndarray]:
+    """Full arrays of times and of states (or `what` they are), from arrays or nested lists `[environment][trajectory]`.
 
     Nested lists are padded with NaN. Times of shape `(time,)` are broadcast to all trajectories.
     """
-    if not isinstance(states, np.ndarray) and _is_nested(states):
-        if not (_is_nested(times) and [len(t) for t in times] == [len(x) for x in states]):
+    if not isinstance(values, np.ndarray) and is_nested(values):
+        if not (is_nested(times) and [len(t) for t in times] == [len(x) for x in values]):
             raise InputError(
-                "`times` must be nested in the same way as `states`: `times[environment][trajectory]` holds the times "
+                f"`times` must be nested in the same way as `{what}`: `times[environment][trajectory]` holds the times "
                 "of one trajectory"
             )
-        return _pad_nested(times, states)
-    states, times = _float_array("states", states), _float_array("times", times)
-    if states.ndim < 4:
+        return _pad_nested(times, values, what)
+    values, times = _float_array(what, values), _float_array("times", times)
+    if values.ndim < 4:
         raise InputError(
-            f"`states` must have the axes {AXES}, got shape {states.shape}: "
-            "add the missing axes, for example with `states[..., None]` for a single channel"
+            f"`{what}` must have the axes {AXES.format(LAST[what])}, got shape {values.shape}: "
+            f"add the missing axes, for example with `{what}[..., None]` for a single {LAST[what]}"
         )
-    if times.ndim == 1 and len(times) == states.shape[2]:
-        times = np.broadcast_to(times, states.shape[:3])
-    if times.shape != states.shape[:3]:
+    if times.ndim == 1 and len(times) == values.shape[2]:
+        times = np.broadcast_to(times, values.shape[:3])
+    if times.shape != values.shape[:3]:
         raise InputError(
-            f"`times` and `states` differ in length: `times` has shape {times.shape}, expected {states.shape[2:3]} or "
-            f"{states.shape[:3]} to match `states` of shape {states.shape}"
+            f"`times` and `{what}` differ in length: `times` has shape {times.shape}, expected {values.shape[2:3]} or "
+            f"{values.shape[:3]} to match `{what}` of shape {values.shape}"
         )
-    return times, states
+    return times, values
 
 
-def pack(times: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def pack(
+    times: np.ndarray, states: np.ndarray, inputs: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Move empty trajectories to the end of their environment, remove unused padding, and pad with NaN only."""
     times, states = dense(times, states)
     if states.size == 0:
-        raise InputError(f"`states` is empty (shape {states.shape}): each axis of {AXES} needs at least one entry")
-    _check_finite(states)
+        axes = AXES.format(LAST["states"])
+        raise InputError(f"`states` is empty (shape {states.shape}): each axis of {axes} needs at least one entry")
+    _check_finite("states", states)
     seen = observed_points(states)
     real = np.asarray(seen.any(axis=2))
     times = np.where(real[:, :, None], times, np.nan)
-    order = np.argsort(~real, axis=1, kind="stable")
-    if not np.array_equal(order, np.broadcast_to(np.arange(order.shape[1]), order.shape)):
-        times = np.take_along_axis(times, order[:, :, None], axis=1)
-        states = np.take_along_axis(states, order.reshape(order.shape + (1,) * (states.ndim - 2)), axis=1)
-    width = max(int(real.sum(axis=1).max()), 1)
-    # A state without a time counts as used, so that `check` reports it. Otherwise it would be removed silently.
+    # A value without a time counts as used, so that `check` reports it. Otherwise it would be removed silently.
     used = (~np.isnan(times)).any(axis=(0, 1)) | seen.any(axis=(0, 1))
+    if inputs is not None:
+        _check_finite("inputs", inputs)
+        inputs = np.where(real.reshape(*real.shape, *(1,) * (inputs.ndim - 2)), inputs, np.nan)
+        used = used | observed_points(inputs).any(axis=(0, 1))
+    order = np.argsort(~real, axis=1, kind="stable")
+    in_order = np.array_equal(order, np.broadcast_to(np.arange(order.shape[1]), order.shape))
+    width = max(int(real.sum(axis=1).max()), 1)
     length = max(int((used * np.arange(1, times.shape[2] + 1)).max()), 1)
-    return _read_only(times[:, :width, :length]), _read_only(states[:, :width, :length])
+
+    def packed(array: np.ndarray) -> np.ndarray:
+        if not in_order:
+            array = np.take_along_axis(array, order.reshape(order.shape + (1,) * (array.ndim - 2)), axis=1)
+        return _read_only(array[:, :width, :length])
+
+    return packed(times), packed(states), None if inputs is None else packed(inputs)
 
 
 def check(
-    times: np.ndarray, states: np.ndarray, environments: Sequence[str], names: Sequence[Sequence[str]] | None
+    times: np.ndarray,
+    states: np.ndarray,
+    inputs: np.ndarray | None,
+    environments: Sequence[str],
+    names: Sequence[Sequence[str]] | None,
 ) -> None:
     """Raise `InputError` unless the packed arrays are valid trajectories; `names` are those of the trajectories."""
     where = lambda e, i: f"trajectory {i if names is None else f'`{names[e][i]}`'} of environment `{environments[e]}`"
@@ -74,12 +90,14 @@ def check(
         raise InputError(f"environment `{environments[int(e)]}` has no trajectory with an observed value: remove it")
     _check_times(times, present, where)
     seen = observed_points(states)
-    stray = seen & ~present
-    for e, i, k in np.argwhere(stray)[:1]:
-        raise InputError(f"{where(e, i)}: point {k} has a state but no time")
-    too_short = present.any(axis=2) & (seen.sum(axis=2) < 2)
+    for what, given in (("a state", seen), *([] if inputs is None else [("an input", observed_points(inputs))])):
+        for e, i, k in np.argwhere(given & ~present)[:1]:
+            raise InputError(f"{where(e, i)}: point {k} has {what} but no time")
+    # With inputs, one state is enough: they say what is to be forecast from it.
+    enough, kind = (seen, "observed point") if inputs is None else (present, "point")
+    too_short = present.any(axis=2) & (enough.sum(axis=2) < 2)
     for e, i in np.argwhere(too_short)[:1]:
-        raise InputError(f"{where(e, i)} has {seen[e, i].sum()} observed point: at least 2 are needed, remove it")
+        raise InputError(f"{where(e, i)} has {enough[e, i].sum()} {kind}: at least 2 are needed, remove it")
 
 
 def unique_names(what: str, given: Sequence[str], count: int) -> tuple[str, ...]:
@@ -146,12 +164,12 @@ def divide(order: np.ndarray, fractions: Sequence[float], environment: str) -> l
     return [np.sort(part).tolist() for part in np.split(order, np.cumsum(sizes)[:-1])]
 
 
-def _check_finite(states: np.ndarray) -> None:
-    infinite = np.isinf(states)
+def _check_finite(what: str, values: np.ndarray) -> None:
+    infinite = np.isinf(values)
     if infinite.any():
         e, i, k = np.argwhere(infinite)[0][:3]
         raise InputError(
-            f"`states` has an infinite value in environment number {e}, trajectory {i}, point {k}: "
+            f"`{what}` has an infinite value in environment number {e}, trajectory {i}, point {k}: "
             "use NaN for missing values"
         )
 
@@ -167,38 +185,45 @@ def _check_times(times: np.ndarray, present: np.ndarray, where: Callable[[Any, A
         raise InputError(f"times must increase: {where(e, i)} has {b:g} after {a:g} (point {k + 1})")
 
 
-def observed_points(states: np.ndarray) -> np.ndarray:
-    """Which points `(env, traj, time)` have at least one observed value."""
-    missing = np.isnan(states)
+def observed_points(values: np.ndarray) -> np.ndarray:
+    """Which points `(env, traj, time)` have at least one value that is not NaN."""
+    missing = np.isnan(values)
     if not missing.any():  # ten times faster than the reduction below, which runs over short axes
-        return np.ones(states.shape[:3], bool)
-    return np.asarray(~missing.all(axis=tuple(range(3, states.ndim))))
+        return np.ones(values.shape[:3], bool)
+    return np.asarray(~missing.all(axis=tuple(range(3, values.ndim))))
 
 
-def _is_nested(value: Any) -> bool:
+def observed_positions(states: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+    """Where the observed points of these ranks, counted from 0, stand in each trajectory; `ranks`: `(env, traj, n)`."""
+    counts = np.cumsum(observed_points(states), axis=2)
+    return np.argmax(counts[:, :, None, :] > ranks[..., None], axis=-1)
+
+
+def is_nested(value: Any) -> bool:
+    """Whether a value is a list of lists: one for each environment, with its trajectories."""
     return isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(item, list | tuple) for item in value)
 
 
-def _pad_nested(times: Any, states: Any) -> tuple[np.ndarray, np.ndarray]:
-    flat = [(e, i, _float_array("times", t), _float_array("states", x)) for e, i, t, x in _pairs(times, states)]
+def _pad_nested(times: Any, values: Any, what: str) -> tuple[np.ndarray, np.ndarray]:
+    flat = [(e, i, _float_array("times", t), _float_array(what, x)) for e, i, t, x in _pairs(times, values)]
     if not flat:
-        raise InputError("`states` has no trajectories")
+        raise InputError(f"`{what}` has no trajectories")
     shape = flat[0][3].shape[1:]
     for e, i, t, x in flat:
         if t.ndim != 1 or x.ndim < 2 or x.shape[1:] != shape or len(t) != len(x):
             raise InputError(
-                f"trajectory {i} of environment number {e}: `times` has shape {t.shape} and `states` {x.shape}, "
+                f"trajectory {i} of environment number {e}: `times` has shape {t.shape} and `{what}` {x.shape}, "
                 f"expected (time,) and (time, {', '.join(map(str, shape))}) with the same number of times"
             )
-    size = (len(states), max(len(row) for row in states), max(len(t) for _, _, t, _ in flat))
-    dense_times, dense_states = np.full(size, np.nan), np.full(size + shape, np.nan)
+    size = (len(values), max(len(row) for row in values), max(len(t) for _, _, t, _ in flat))
+    dense_times, dense_values = np.full(size, np.nan), np.full(size + shape, np.nan)
     for e, i, t, x in flat:
-        dense_times[e, i, : len(t)], dense_states[e, i, : len(t)] = t, x
-    return dense_times, dense_states
+        dense_times[e, i, : len(t)], dense_values[e, i, : len(t)] = t, x
+    return dense_times, dense_values
 
 
-def _pairs(times: Any, states: Any):
-    for e, (t_row, x_row) in enumerate(zip(times, states, strict=True)):
+def _pairs(times: Any, values: Any) -> Iterator[tuple[int, int, Any, Any]]:
+    for e, (t_row, x_row) in enumerate(zip(times, values, strict=True)):
         for i, (t, x) in enumerate(zip(t_row, x_row, strict=True)):
             yield e, i, t, x
 

@@ -28,6 +28,9 @@ class Contents:
     attributes: Mapping[str, str] = field(default_factory=dict)
     fingerprint: str | None = None
     trajectory_names: Sequence[Sequence[str]] | None = None
+    inputs: np.ndarray | None = None
+    input_names: Sequence[str] | None = None
+    input_kinds: Sequence[str] | None = None
 
     def trajectories(self) -> Trajectories:
         """Check the contents, and compare them with the fingerprint if the file has one."""
@@ -52,6 +55,9 @@ class Contents:
             parameters=_canonical.environment_parameters(self.parameters, len(states)),
             attributes=with_unit(self.attributes, self.times),
             trajectory_names=self.trajectory_names,
+            inputs=None if self.inputs is None else _real("inputs", self.inputs),
+            input_names=self.input_names,
+            input_kinds=self.input_kinds,
         )
 
 
@@ -86,6 +92,7 @@ def check_names(data: Trajectories) -> None:
         ("parameter", data.parameters),
         ("attribute", data.attributes),
         ("trajectory", named),
+        ("input", data.input_names),
     ):
         for name in names:
             if not name or any(category(letter) in ("Cc", "Cs") for letter in name):

@@ -33,7 +33,7 @@ def read(path: Path, columns: Columns) -> Contents:
     names = next(csv.reader([line.decode()]), [])
     if header is None:
         names = [name.strip() for name in names]
-    found = columns.find(names)
+    found = columns.find(names, {} if header is None else header.inputs)
     if not bytes(rows[:1000]).strip():
         raise InputError("it has no rows")
     dates = looks_like_date(_first_cell(rows, found.time))
@@ -42,7 +42,7 @@ def read(path: Path, columns: Columns) -> Contents:
     if header is None:
         keys = {place: _trimmed(column) for place, column in keys.items()}
     times = _dates_of(table, found, raw) if dates else table[str(found.time)].to_numpy()
-    values = [table[str(place)].to_numpy() for place in found.channels]
+    values = [table[str(place)].to_numpy() for place in found.numbers]
     return contents(found, keys, times, values, header or _header.Header())
 
 

@@ -23,7 +23,7 @@ def explain(raw: bytes, found: Found, *, dates: bool) -> None:
         cells = next(csv.reader([line.rstrip("\r")]), [])
         if len(cells) != len(names):
             raise InputError(f"line {number} has {len(cells)} cells, expected {len(names)} ({', '.join(names)})")
-        for place in sorted({found.time, *found.channels}):
+        for place in sorted({found.time, *found.numbers}):
             cell = cells[place]
             problem = "" if cell.strip() in _MISSING else _problem(cell, place, found, dates=dates)
             if problem:
@@ -44,5 +44,9 @@ def _problem(cell: str, place: int, found: Found, *, dates: bool) -> str:
         return ""
     if place == found.time:
         return f"expected a number or a date such as 2021-03-04, found `{cell}`"
-    advice = "" if found.chosen else "; if the column is no channel, choose those that are with `--channels`"
+    advice = (
+        ""
+        if found.chosen or place in found.inputs
+        else "; if the column is no channel, choose those that are with `--channels`"
+    )
     return f"expected a number, found `{cell}`{advice}"

@@ -1,8 +1,8 @@
 """Trajectories as an `xarray.Dataset`, the common layout of NetCDF and Zarr files."""
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -19,16 +19,19 @@ LEADING = ("environment", "trajectory", "time")
 # The attribute that holds all parameters and attributes whose names HDF5 or xarray would interpret, such as "a/b".
 OTHER_NAMES = "leadax"
 NAMES = "trajectory_name"
+INPUT = "input"
+INPUT_NAMES, INPUT_KINDS = "input_name", "input_kind"
 CALENDAR = "proleptic_gregorian"
 _PLAIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _RESERVED = re.compile(
     rf"environment|trajectory|time|channel|state|x|y|z|s\d+|coordinates|CLASS|NAME|{OTHER_NAMES}|{NAMES}"
+    rf"|{INPUT}|{INPUT_NAMES}|{INPUT_KINDS}"
 )
 _Value = TypeVar("_Value")
 
 
 def to_dataset(data: Trajectories) -> "xr.Dataset":
-    """A dataset with the variable `state`. Parameters are coordinates along `environment`."""
+    """A dataset with the variables `state` and `input`. Parameters are coordinates along `environment`."""
     import xarray as xr
 
     times = shared_times(data)
@@ -45,6 +48,11 @@ def to_dataset(data: Trajectories) -> "xr.Dataset":
     }
     if data.trajectory_names is not None:
         coordinates[NAMES] = (LEADING[:2], padded(data.trajectory_names))
+    if data.inputs is not None:
+        space = space_names(data.inputs.ndim - 4)
+        coordinates[INPUT] = ((*LEADING, *space, INPUT), data.inputs)
+        coordinates[INPUT_NAMES] = (INPUT, np.array(data.input_names, object))
+        coordinates[INPUT_KINDS] = (INPUT, np.array(data.input_kinds, object))
     state = ((*LEADING, *space_names(len(data.space)), "channel"), data.states)
     return xr.Dataset({"state": state}, coords=xr.Coordinates(coordinates, indexes={}), attrs=attributes)
 
@@ -64,6 +72,7 @@ def from_dataset(dataset: "xr.Dataset", fingerprint: str | None) -> Contents:
         attributes={**{str(name): str(value) for name, value in attributes.items()}, **other.attributes},
         fingerprint=fingerprint,
         trajectory_names=_names(dataset, state),
+        **_inputs(dataset, state, space),
     )
 
 
@@ -126,6 +135,29 @@ def _names(dataset: "xr.Dataset", state: "xr.DataArray") -> list[list[str]] | No
             grid = dataset.variables[name].set_dims(sizes).transpose(*LEADING[:2]).to_numpy()
             return [[_text(label) for label in row] for row in grid]
     return None
+
+
+def _inputs(dataset: "xr.Dataset", state: "xr.DataArray", space: Sequence[str]) -> dict[str, Any]:
+    """The variable `input` if it has times. What it does not depend on it has in common."""
+    if INPUT not in dataset.variables or "time" not in dataset.variables[INPUT].dims:
+        return {}
+    given = dataset.variables[INPUT]
+    own = [str(name) for name in given.dims if name not in (*LEADING, *space)]
+    if len(own) > 1:
+        raise InputError(
+            f"`{INPUT}` must have the dimensions of `state`, with `{INPUT}` for `channel`, got {given.dims}"
+        )
+    axis = own[0] if own else INPUT
+    grid = space if set(space) & set(given.dims) else ()
+    sizes = {name: state.sizes[name] for name in (*LEADING, *grid)} | ({} if own else {axis: 1})
+    values = given.set_dims({**sizes, **dict(zip(given.dims, given.shape, strict=True))})
+    found: dict[str, Any] = {"inputs": values.transpose(*LEADING, *grid, axis).to_numpy()}
+    labels = {"input_names": (INPUT_NAMES, axis), "input_kinds": (INPUT_KINDS,)}
+    for field, names in labels.items():
+        for name in names:
+            if field not in found and name in dataset.variables and dataset.variables[name].dims == (axis,):
+                found[field] = _labels(dataset, name)
+    return found
 
 
 def _units(data: Trajectories) -> dict[str, str]:

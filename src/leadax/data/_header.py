@@ -1,7 +1,7 @@
 """A JSON header for what a file format cannot store itself.
 
-Tables (CSV, Parquet) cannot store parameters, attributes and the fingerprint. NetCDF and Zarr cannot store names with
-characters that they forbid. Floats are written in the shortest form that is exact.
+Tables (CSV, Parquet) cannot store parameters, attributes, which columns are inputs, and the fingerprint. NetCDF and
+Zarr cannot store names with characters that they forbid. Floats are written in the shortest form that is exact.
 """
 
 import json
@@ -17,30 +17,38 @@ from .trajectories import Trajectories
 
 # Identifies a Leadax header even if the format's own mark next to it is damaged.
 MARK = '"leadax_format":'
-_KEYS = {"leadax_format", "fingerprint", "parameters", "attributes"}
+_KEYS = {"leadax_format", "fingerprint", "parameters", "attributes", "inputs"}
 
 
 @dataclass(frozen=True)
 class Header:
-    """The contents of the JSON header."""
+    """The contents of the JSON header; `inputs` are the kinds of inputs by name."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     attributes: Mapping[str, str] = field(default_factory=dict)
     fingerprint: str | None = None
+    inputs: Mapping[str, str] = field(default_factory=dict)
 
 
-def dump(parameters: Mapping[str, np.ndarray], attributes: Mapping[str, str], fingerprint: str | None = None) -> str:
-    """The JSON header, on one line and in ASCII."""
+def dump(
+    parameters: Mapping[str, np.ndarray],
+    attributes: Mapping[str, str],
+    fingerprint: str | None = None,
+    inputs: Mapping[str, str] | None = None,
+) -> str:
+    """The JSON header, on one line and in ASCII. Without inputs, it is as it was before there were any."""
     found: dict[str, Any] = {"leadax_format": 1}
     if fingerprint is not None:
         found["fingerprint"] = fingerprint
     found |= {"parameters": {name: values.tolist() for name, values in parameters.items()}}
-    return json.dumps(found | {"attributes": dict(attributes)})
+    found |= {"attributes": dict(attributes)}
+    return json.dumps(found | ({"inputs": dict(inputs)} if inputs else {}))
 
 
 def describe(data: Trajectories) -> str:
     """The JSON header of a table."""
-    return dump(data.parameters, data.attributes, data.fingerprint)
+    inputs = dict(zip(data.input_names, data.input_kinds, strict=True))
+    return dump(data.parameters, data.attributes, data.fingerprint, inputs)
 
 
 def parse(text: str | bytes) -> Header:
@@ -57,16 +65,18 @@ def parse(text: str | bytes) -> Header:
     return Header(**found)
 
 
-def _check(parameters: Any = {}, attributes: Any = {}, fingerprint: Any = None) -> None:  # noqa: B006 (never changed)
+def _check(parameters: Any = {}, attributes: Any = {}, fingerprint: Any = None, inputs: Any = {}) -> None:  # noqa: B006
     valid = (
         isinstance(fingerprint, str | None)
-        and isinstance(attributes, dict)
-        and all(isinstance(text, str) for text in attributes.values())
+        and all(isinstance(given, dict) for given in (attributes, inputs))
+        and all(isinstance(text, str) for text in (*attributes.values(), *inputs.values()))
         and isinstance(parameters, dict)
         and all(_are_numbers(values) for values in parameters.values())
     )
     if not valid:
-        raise DamageError("its Leadax header must map parameters to lists of numbers and attributes to text")
+        raise DamageError(
+            "its Leadax header must map parameters to lists of numbers, and attributes and inputs to text"
+        )
 
 
 def _are_numbers(values: Any) -> bool:

@@ -1,4 +1,4 @@
-"""NumPy archives with the states `X`, the times `t`, and their names. Pickled objects are never read."""
+"""NumPy archives with states `X`, times `t`, inputs `U`, and their names. Pickled objects are never read."""
 
 import json
 import zipfile
@@ -32,6 +32,9 @@ def read(path: Path) -> Contents:
             attributes={str(k): str(v) for k, v in _json_object(archive, "attributes").items()},
             fingerprint=fingerprint,
             trajectory_names=_names_of_trajectories(archive),
+            inputs=_array(archive, "U") if "U" in archive else None,
+            input_names=_names(archive, "input_names"),
+            input_kinds=_names(archive, "input_kinds"),
         )
 
 
@@ -39,6 +42,10 @@ def write(data: Trajectories, path: Path) -> None:
     """Write without compression, since trajectories hardly compress. The seal is the comment of the archive."""
     parameters = {name: values.tolist() for name, values in data.parameters.items()}
     names = data.trajectory_names
+    more = {} if names is None else {"trajectory_names": padded(names).astype(str)}
+    if data.inputs is not None:
+        more |= {"U": data.inputs}
+        more |= {"input_names": np.array(data.input_names), "input_kinds": np.array(data.input_kinds)}
     with path.open("wb") as file:
         np.savez(
             file,
@@ -49,7 +56,7 @@ def write(data: Trajectories, path: Path) -> None:
             channels=np.array(data.channels),
             parameters=np.array(json.dumps(parameters)),
             attributes=np.array(json.dumps(dict(data.attributes))),
-            **({} if names is None else {"trajectory_names": padded(names).astype(str)}),
+            **more,
         )
     with zipfile.ZipFile(path, "a") as archive:
         archive.comment = bytes(_seal.SIZE)

@@ -30,11 +30,11 @@ def read(path: Path, columns: Columns) -> Contents:
     header = _read_header(path, metadata)
     # pandas stores the index of a table in columns with such names.
     table = table.select([i for i, name in enumerate(table.column_names) if not name.startswith("__index_level_")])
-    found = columns.find(table.column_names)
+    found = columns.find(table.column_names, header.inputs)
     if table.num_rows == 0:
         raise InputError("it has no rows")
     keys = {place: _codes(table.column(place)) for place in found.texts}
-    values = [_numbers(table, place, found) for place in found.channels]
+    values = [_numbers(table, place, found) for place in found.numbers]
     return contents(found, keys, _times(table, found), values, header)
 
 
@@ -94,7 +94,7 @@ def _times(table: "pa.Table", found: Found) -> np.ndarray:
 def _numbers(table: "pa.Table", place: int, found: Found) -> np.ndarray:
     values = table.column(place).to_numpy()
     if values.dtype.kind not in "fiub":
-        advice = "" if found.chosen or place == found.time else "; choose the channels with `--channels`"
+        advice = "" if found.chosen or place not in found.channels else "; choose the channels with `--channels`"
         kind = table.column(place).type
         raise InputError(f"the column `{found.names[place]}` must hold numbers, but it has the type {kind}{advice}")
     return values.astype(np.float64, copy=False)

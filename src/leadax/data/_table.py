@@ -1,8 +1,7 @@
-"""Trajectories in long form: one row per point, with columns `environment`, `trajectory`, `time` and the channels."""
+"""Trajectories in long form: one row per point, with `environment`, `trajectory`, `time`, the channels and inputs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,7 +9,9 @@ from ..errors import InputError
 from . import dates
 from ._columns import KEYS, Found
 from ._contents import Contents, numeric, with_unit
+from ._covariates import per_environment
 from ._header import Header
+from ._rows import Rows, assemble
 from ._trajectory_names import padded
 from .trajectories import Trajectories
 
@@ -33,6 +34,9 @@ def to_table(data: Trajectories) -> "pa.Table":
     values = data.states[present]
     # `from_pandas` turns NaN into null.
     columns |= {name: pa.array(values[:, c], from_pandas=True) for c, name in enumerate(data.channels)}
+    if data.inputs is not None:
+        given = data.inputs[present]
+        columns |= {name: pa.array(given[:, c], from_pandas=True) for c, name in enumerate(data.input_names)}
     return pa.table(columns)
 
 
@@ -55,11 +59,9 @@ def check(data: Trajectories) -> None:
     if data.space:
         grid = " × ".join(map(str, data.space))
         raise InputError(f"states on a grid ({grid}) do not fit into a table: save as .nc, .zarr or .npz")
-    for name in data.channels:
-        if name in KEYS:
-            raise InputError(
-                f"a channel cannot be called `{name}` in a table: rename the channel, or save as .nc, .zarr or .npz"
-            )
+    for what, names in (("a channel", data.channels), ("an input", data.input_names)):
+        for name in (name for name in names if name in KEYS):
+            raise InputError(f"{what} cannot be called `{name}` in a table: rename it, or save as .nc, .zarr or .npz")
 
 
 def contents(
@@ -71,23 +73,42 @@ def contents(
 ) -> Contents:
     """The contents of a table: its rows and its header.
 
-    - `names`: the columns that hold names, by position; `values`: one column for each channel.
+    - `names`: the columns that are read as texts, by position; `values`: one column for each channel and input.
     """
     environment = combined([names[place] for place in found.environment], "environment")
     trajectory = combined([names[place] for place in found.trajectory], "trajectory") if found.trajectory else None
     rows = Rows(environment, trajectory, numeric(times), times.dtype.kind == "M")
-    dense_times, states, trajectory_names = assemble(rows, values)
+    dense_times, dense_values, trajectory_names = assemble(rows, values, found.kinds)
+    states, inputs = np.split(dense_values, [len(found.channels)], axis=-1)
+    covariates, meanings = _covariates_of(found, names, environment)
     as_written = [found.names[place] for place in found.environment] == ["environment"]
     return Contents(
         times=dense_times,
         states=states,
         environments=environment.dictionary.to_pylist(),
         channels=[found.names[place] for place in found.channels],
-        parameters=header.parameters if as_written else {},  # they are about the environments of the file
-        attributes=with_unit(header.attributes, times),
+        # Parameters in the header are about the environments of the file.
+        parameters={**(header.parameters if as_written else {}), **covariates},
+        attributes=with_unit({**header.attributes, **meanings}, times),
         fingerprint=header.fingerprint,
         trajectory_names=trajectory_names,
+        inputs=inputs if found.inputs else None,
+        input_names=[found.names[place] for place in found.inputs],
+        input_kinds=found.kinds,
     )
+
+
+def _covariates_of(
+    found: Found, names: Mapping[int, "pa.DictionaryArray"], environment: "pa.DictionaryArray"
+) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """The covariates of all environments by name, and what 0 and 1 stand for in those that were texts."""
+    numbers: dict[str, np.ndarray] = {}
+    meanings: dict[str, str] = {}
+    for place, level in found.covariates:
+        name = found.names[place]
+        numbers[name], meaning = per_environment(name, names[place], environment, level)
+        meanings |= {} if meaning is None else {name: meaning}
+    return numbers, meanings
 
 
 def combined(columns: Sequence["pa.DictionaryArray"], what: str) -> "pa.DictionaryArray":
@@ -109,92 +130,3 @@ def combined(columns: Sequence["pa.DictionaryArray"], what: str) -> "pa.Dictiona
             raise InputError(f"two {what} names are both `{name}` once their columns are joined: rename one")
         first = pa.DictionaryArray.from_arrays(pairs.indices, joined)
     return first
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The keys of all rows. Without a column of trajectories, `trajectory` is `None`."""
-
-    environment: "pa.DictionaryArray"
-    trajectory: "pa.DictionaryArray | None"
-    times: np.ndarray
-    are_dates: bool = False
-
-    def point(self, row: SupportsIndex) -> str:
-        """Where a row belongs, for a message."""
-        found = f"environment `{self.environment[int(row)].as_py()}`"
-        return found if self.trajectory is None else f"{found}, trajectory `{self.trajectory[int(row)].as_py()}`"
-
-    def time(self, row: SupportsIndex) -> str:
-        """The time of a row, for a message."""
-        return dates.shown(float(self.times[row]), as_date=self.are_dates)
-
-
-def assemble(rows: Rows, values: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, Sequence[Sequence[str]] | None]:
-    """Padded arrays from rows in any order, and names. Environments and trajectories are ordered by their first row."""
-    for row in np.flatnonzero(np.isnan(rows.times))[:1]:
-        raise InputError(f"a row of {rows.point(row)} has no time")
-    e = rows.environment.indices.to_numpy()
-    labels = [""] if rows.trajectory is None else rows.trajectory.dictionary.to_pylist()
-    i = np.zeros_like(e) if rows.trajectory is None else rows.trajectory.indices.to_numpy()
-    if rows.trajectory is None:
-        _check_increasing(rows, e)
-    slot, names, shape = _slots(e, i, len(rows.environment.dictionary), labels)
-    order = _sorting_order(slot, rows.times)
-    arranged = lambda column: column if order is None else column[order]
-    slot, times = arranged(slot), arranged(rows.times)
-    for place in np.flatnonzero((slot[1:] == slot[:-1]) & (times[1:] == times[:-1]))[:1]:
-        row = place if order is None else order[place]
-        raise InputError(f"two rows have {rows.point(row)}, time {rows.time(row)}: each point must occur once")
-    dense_times, states = _pad(slot, shape, times, [arranged(column) for column in values])
-    return dense_times, states, None if rows.trajectory is None else names
-
-
-def _check_increasing(rows: Rows, e: np.ndarray) -> None:
-    """Without names of trajectories, times that go back mean that there are several: they must not be mixed."""
-    order = np.argsort(e, kind="stable")
-    back = (e[order][1:] == e[order][:-1]) & (rows.times[order][1:] <= rows.times[order][:-1])
-    for place in np.flatnonzero(back)[:1]:
-        before, after = order[place], order[place + 1]
-        raise InputError(
-            f"times must increase: {rows.point(after)} has {rows.time(after)} after {rows.time(before)}; if it has "
-            "several trajectories, name their column with `--columns trajectory=NAME`; if not, sort its rows by time"
-        )
-
-
-def _slots(
-    e: np.ndarray, i: np.ndarray, environments: int, labels: Sequence[str]
-) -> tuple[np.ndarray, list[list[str]], tuple[int, int]]:
-    """The index of each row's trajectory in an array `(environment, trajectory)`, flattened; names; and its shape."""
-    import pyarrow as pa
-
-    # Hashing keeps the order of first appearance and is ten times faster than the sort in `np.unique`.
-    pairs = pa.array(e.astype(np.int64) * len(labels) + i).dictionary_encode()
-    owner, label = np.divmod(pairs.dictionary.to_numpy(), len(labels))
-    counts = np.bincount(owner, minlength=environments)
-    rank = np.empty(len(owner), np.int64)
-    rank[np.argsort(owner, kind="stable")] = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-    width = int(counts.max())
-    names: list[list[str]] = [[] for _ in range(environments)]
-    for one, which in zip(owner, label, strict=True):
-        names[one].append(labels[which])
-    return (owner * width + rank)[pairs.indices.to_numpy()], names, (environments, width)
-
-
-def _sorting_order(slot: np.ndarray, times: np.ndarray) -> np.ndarray | None:
-    in_order = (slot[1:] > slot[:-1]) | ((slot[1:] == slot[:-1]) & (times[1:] >= times[:-1]))
-    return None if in_order.all() else np.lexsort((times, slot))
-
-
-def _pad(
-    slot: np.ndarray, shape: tuple[int, int], times: np.ndarray, values: Sequence[np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    lengths = np.bincount(slot, minlength=shape[0] * shape[1])
-    point = np.arange(len(slot)) - (np.cumsum(lengths) - lengths)[slot]
-    size = (*shape, int(lengths.max()))
-    place = slot * size[2] + point
-    dense_times, states = np.full(size, np.nan), np.full((*size, len(values)), np.nan)
-    dense_times.reshape(-1)[place] = times
-    for c, column in enumerate(values):
-        states.reshape(-1, len(values))[place, c] = column
-    return dense_times, states

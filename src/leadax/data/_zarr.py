@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ._contents import Contents, DamageError
-from ._dataset import decoded, from_dataset, to_dataset
+from ._dataset import INPUT, decoded, from_dataset, to_dataset
 from ._seal import checksum
 from .trajectories import Trajectories
 
@@ -33,6 +33,8 @@ def read(path: Path) -> Contents:
 def write(data: Trajectories, path: Path) -> None:
     """Write the arrays, then the seal."""
     chunks = {"state": {"chunks": _chunks(data.states.shape)}}
+    if data.inputs is not None:
+        chunks[INPUT] = {"chunks": _chunks(data.inputs.shape)}
     to_dataset(data).to_zarr(path, mode="w", zarr_format=3, consolidated=False, encoding=chunks)
     # No checksum of the root's metadata: `zarr.consolidate_metadata` rewrites it without changing the contents.
     files = sorted(file for file in path.rglob("*") if file.is_file() and file.parent != path)

@@ -8,20 +8,26 @@ import numpy as np
 from jaxtyping import Array, Bool, DTypeLike, Float
 
 from ..errors import InputError
+from .forcing import Driving, Forcing, driving
+from .layout import Layout
 from .trajectories import Trajectories
 from .units import Units
 
 
 class Batch(NamedTuple):
-    """Trajectories of all environments, ready to learn from. Each starts at its first complete point.
+    """Trajectories of all environments, ready to learn from.
+
+    Each starts at its first complete point; at its first point where starts are inferred.
 
     - `times`: standard time since each trajectory's start; a padded tail repeats the last time;
     - `states`: in standard units, 0 where nothing was observed;
     - `observed`: which values count in an error;
-    - `complete`: at which points the whole state was observed: there a forecast can restart and Ω can be evaluated;
+    - `complete`: at which points the whole state is known: there a forecast can restart and Ω can be evaluated. Where
+      starts are inferred, these are all points;
     - `steps`: the solver's steps along each trajectory, `leadax.rollout.Steps`;
     - `begin`: the standard time at which each trajectory starts, for fields that depend on time;
-    - `slopes`: dx/dt estimated from the data, for matching derivatives instead of states (`with_slopes`).
+    - `slopes`: dx/dt estimated from the data, for matching derivatives instead of states (`with_slopes`);
+    - `inputs`: what a field sees beside time and state, at the points; individual constants are not among them.
     """
 
     times: Float[Array, "env traj time"]
@@ -31,6 +37,7 @@ class Batch(NamedTuple):
     steps: Any = None
     slopes: Float[Array, "env traj time *space channel"] | None = None
     begin: Float[Array, "env traj"] | None = None
+    inputs: Float[Array, "env traj time *input"] | None = None
 
     @property
     def clock(self) -> Float[Array, "*batch time"]:
@@ -42,14 +49,16 @@ def to_batch(
     data: Trajectories,
     units: Units,
     dtype: DTypeLike = jnp.float32,
-    steps: Callable[[np.ndarray, np.ndarray], Any] = lambda times, begin: None,
+    steps: Callable[[np.ndarray, np.ndarray, Forcing | None], Any] = lambda times, begin, forcing: None,
+    layout: Layout | None = None,
 ) -> Batch:
     """The arrays of a data set in standard units. Points before a trajectory's first complete one are left out.
 
     **Arguments**
 
-    - `steps`: from the standard times since each start `(env, traj, time)`, and the starts `(env, traj)`, both in
-      float64, to the solver's steps.
+    - `steps`: from the standard times since each start `(env, traj, time)`, the starts `(env, traj)`, both in float64,
+      and what acts from outside, to the solver's steps;
+    - `layout`: what states and inputs are made of; by default states are what is observed, and nothing acts on them.
 
     >>> import numpy as np
     >>> data = Trajectories.from_arrays(range(3), np.array([[[[np.nan], [1.0], [2.0]]]]))
@@ -58,7 +67,8 @@ def to_batch(
     """
     observed = data.observed
     complete = np.asarray(observed.all(axis=tuple(range(3, observed.ndim))))
-    start = _start(data, complete)
+    inferred = layout is not None and layout.inferred
+    start = np.zeros(data.lengths.shape, int) if inferred else _start(data, complete)
     # Each trajectory is shifted to its first complete point; what wraps around is cut off by `present`.
     index = (np.arange(data.times.shape[2]) + start[..., None]) % data.times.shape[2]
     shift = lambda array: np.take_along_axis(array, index.reshape(index.shape + (1,) * (array.ndim - 3)), axis=2)
@@ -68,14 +78,22 @@ def to_batch(
     # Counting from each start in float64 keeps the digits of dates and clock times in float32.
     times = np.maximum.accumulate(np.where(present, times - times[..., :1], 0.0), axis=2) / units.time
     seen = shift(observed) & present.reshape(present.shape + (1,) * (observed.ndim - 3))
+    acting = None if layout is None else _acting(driving(data, units, layout), shift)
     return Batch(
         times=jnp.asarray(times, dtype),
         states=jnp.asarray(np.where(seen, shift(units.standard(data.states)), 0.0), dtype),
         observed=jnp.asarray(seen),
-        complete=jnp.asarray(shift(complete) & present),
-        steps=steps(times, begin),
+        complete=jnp.asarray(present if inferred else shift(complete) & present),
+        steps=steps(times, begin, None if acting is None else acting.forcing()),
         begin=jnp.asarray(begin, dtype),
+        inputs=None if acting is None or acting.values is None else jnp.asarray(acting.values, dtype),
     )
+
+
+def _acting(found: Driving | None, shift: Callable[[np.ndarray], np.ndarray]) -> Driving | None:
+    """What acts from outside, counted from each trajectory's start."""
+    shifted = lambda array: None if array is None else shift(array)
+    return found and found._replace(values=shifted(found.values), impulses=shifted(found.impulses))
 
 
 def with_slopes(batch: Batch, estimate: Callable[..., tuple[np.ndarray, np.ndarray]]) -> Batch:

@@ -9,7 +9,8 @@ import numpy as np
 UNIT = "days since 1970-01-01"
 ATTRIBUTE = "time"
 _DAY = 86_400_000_000  # microseconds
-_MISSING = {"", "NA", "N/A", "NULL", "null", "NaN", "nan", "NaT"}
+# What stands for "no value" in tables.
+MISSING = {"", "NA", "N/A", "NULL", "null", "NaN", "nan", "NaT"}
 _NOT_A_TIME = np.iinfo(np.int64).min
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST, _LAST = (np.datetime64(day, "us").astype(np.int64) for day in ("0001-01-01", "9999-12-31"))
@@ -101,7 +102,7 @@ def from_texts(texts: Iterable[str]) -> np.ndarray | int:
     found = []
     for row, text in enumerate(texts):
         since = parse(text)
-        if since is None and text.strip() not in _MISSING:
+        if since is None and text.strip() not in MISSING:
             return row
         found.append(
             _NOT_A_TIME if since is None else since.days * _DAY + since.seconds * 1_000_000 + since.microseconds

@@ -17,16 +17,23 @@ PathLike = str | os.PathLike[str]
 
 
 def load(
-    path: PathLike, *, columns: Mapping[str, str | Sequence[str]] | None = None, channels: Sequence[str] | None = None
+    path: PathLike,
+    *,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
+    channels: Sequence[str] | None = None,
+    inputs: Mapping[str, str] | Sequence[str] | None = None,
+    covariates: Sequence[str] = (),
 ) -> Trajectories:
     """Load trajectories from a file that was written by [`save`][], or by any other program in one of these layouts.
 
     - `.nc`, `.zarr` (xarray): a variable `state` with the dimensions `environment`, `trajectory`, `time`, `channel`
       and, for fields, `y` and `x`, in any order. A variable `time` along `time`, or also along `trajectory` and
       `environment`. Optionally, coordinates with the names of environments and channels. Numeric variables along
-      `environment` are parameters.
+      `environment` are parameters. Optionally, a variable `input` with the dimensions of `state` (or some of them, such
+      as `time` alone), but `input` for `channel`, and along that their names in `input_name` and kinds in `input_kind`.
     - `.npz`: `X` of shape (environment, trajectory, time, …, channel) and `t` of shape (time,) or (environment,
       trajectory, time). Optionally, `environments` and `channels` (text), `parameters` and `attributes` (JSON).
+      Inputs are `U` of shape (environment, trajectory, time, …, input), with `input_names` and `input_kinds` (text).
     - `.csv`, `.parquet`: one row per point, in any order, with the columns `environment`, `trajectory`, `time`, and one
       for each channel. Without a column `trajectory`, every environment is one trajectory, and its rows are in the
       order of time. In CSV, lines above the table that start with `#` are comments.
@@ -40,7 +47,12 @@ def load(
     - `path`: the file.
     - `columns`: for tables whose columns have other names: `{"environment": "Diet", "time": "Day"}`. Several columns
       make one name with `"Variety+Year"` or `["Variety", "Year"]`.
-    - `channels`: for tables, the columns that are channels; by default all but the columns above.
+    - `channels`: for tables, the columns that are channels; by default all that nothing else is made of.
+    - `inputs`: for tables, the columns that are inputs, with their kinds: `{"rate": "held", "dose": "impulse:gut"}`, or
+      `["force", "rate:held"]`, where the first is `linear`. A point may have a row for what was measured and another
+      one for an input.
+    - `covariates`: for tables, the columns that become parameters. They have one value in each environment: a number,
+      or one of two texts, of which the second in the alphabet is 1 and the other 0. `Sex=Female` makes Female 1.
 
     Files written by Leadax contain a fingerprint of their contents. Damaged files, and files that do not hold
     trajectories, raise an `InputError`. No code in a file is ever executed.
@@ -63,7 +75,7 @@ def load(
     form = format_of(path)
     _check_source(Path(path), form)
     try:
-        return _read(Path(path), form, Columns(columns or {}, channels))
+        return _read(Path(path), form, Columns(columns or {}, channels, inputs, covariates))
     except DamageError as error:
         raise InputError(f"{path} is damaged: {one_line(error)}") from error
     except InputError as error:
@@ -74,7 +86,10 @@ def load(
 
 def _read(path: Path, form: Format, columns: Columns) -> Trajectories:
     if not form.table and columns.given:
-        raise InputError(f"a {form.kind} file has no columns to choose from: leave out `--columns` and `--channels`")
+        raise InputError(
+            f"a {form.kind} file has no columns to choose from: leave out `--columns`, `--channels`, `--inputs` and "
+            "`--covariates`"
+        )
     if not form.table:
         return form.load().read(path).trajectories()
     found: Contents = form.load().read(path, columns)

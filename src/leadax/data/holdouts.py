@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from . import _canonical
 from .trajectories import Trajectories
 
 FRACTION = 0.2
@@ -35,7 +36,8 @@ def hold_out(data: Trajectories, how: str | float = "auto") -> tuple[Trajectorie
         return data, None
     if several:
         return _trajectories(data, fraction)
-    if how == "auto" and data.lengths[data.lengths > 0].min() < LEAST_POINTS:
+    points = _canonical.observed_points(data.states).sum(axis=2)
+    if how == "auto" and points[points > 0].min() < LEAST_POINTS:
         return data, None
     return _ends(data, fraction)
 
@@ -63,19 +65,25 @@ def _trajectories(data: Trajectories, fraction: float) -> tuple[Trajectories, Tr
 
 def _ends(data: Trajectories, fraction: float) -> tuple[Trajectories, Trajectories]:
     """Training data up to some point of each trajectory; validation data with the start and what comes after it."""
-    lengths = data.lengths
-    cut = np.where(lengths > 0, np.minimum(lengths - 1, np.ceil((1 - fraction) * lengths)), 0).astype(int)
-    if np.any((lengths > 0) & (cut < 2)):
+    counts = _canonical.observed_points(data.states).sum(axis=2)
+    kept = np.where(counts > 0, np.minimum(counts - 1, np.ceil((1 - fraction) * counts)), 0)
+    if np.any((counts > 0) & (kept < 2)):
         raise InputError("trajectories of two points cannot be divided: validate on other data, or not at all")
+    cut = _canonical.observed_positions(data.states, kept[..., None])[..., 0]
     place = np.arange(data.times.shape[2])
     early = (place < cut[..., None]).reshape(*data.times.shape, *(1,) * len(data.state_shape))
     complete = data.observed.reshape(*data.times.shape, -1).all(axis=-1)
     first = (place == np.argmax(complete, axis=2)[..., None]).reshape(early.shape)
-    past = dataclasses.replace(
-        data, times=np.where(place < cut[..., None], data.times, np.nan), states=np.where(early, data.states, np.nan)
-    )
     future = dataclasses.replace(data, states=np.where(early & ~first, np.nan, data.states))
-    return past, future
+    return _past(data, place < cut[..., None]), future
+
+
+def _past(data: Trajectories, early: np.ndarray) -> Trajectories:
+    """What comes early. Inputs are filled in first: what they are at the cut depends on what is given after it."""
+    data = data.with_inputs_filled()
+    kept = lambda array: np.where(early.reshape(*early.shape, *(1,) * (array.ndim - 3)), array, np.nan)
+    inputs = None if data.inputs is None else kept(data.inputs)
+    return dataclasses.replace(data, times=kept(data.times), states=kept(data.states), inputs=inputs)
 
 
 def folds(data: Trajectories, count: int = 3) -> list[tuple[Trajectories, Trajectories]]:

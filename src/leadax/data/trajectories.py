@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -14,10 +14,11 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 
 from ..errors import InputError
-from . import _canonical, _trajectory_names
+from . import _canonical, _inputs, _trajectory_names
 
 HostStates: TypeAlias = Float[np.ndarray, "env traj time *space channel"]
 HostTimes: TypeAlias = Float[np.ndarray, "env traj time"]
+HostInputs: TypeAlias = Float[np.ndarray, "env traj time *grid input"]
 EnvironmentIndex = str | int | np.integer | slice | Sequence[str] | Sequence[int] | Int[np.ndarray, " chosen"]
 TrajectoryIndex = int | np.integer | slice | Sequence[int] | Int[np.ndarray, " kept"]
 
@@ -40,6 +41,13 @@ class Trajectories:
     - `attributes`: text that describes the data, by name (`system`, `protocol`, …); may be empty.
     - `trajectory_names`: the names of each environment's trajectories, all different; `None` if they were never named.
         Names that only count 0, 1, 2, … are no names.
+    - `inputs`: what acts on the system and is known in the future too (a forcing, a dose, the weather), at the same
+        times as the states: `(env, traj, time, input)`, or `(env, traj, time, *space, input)` for fields on their grid.
+        NaN where no value is given; `None` if there are no inputs. A point may have inputs and no observed state.
+    - `input_names`: the name of each input.
+    - `input_kinds`: what each input is between its values: `linear` (interpolated), `held` (the last value, until the
+        next), or `impulse:CHANNEL` (no value but an amount, added at its time to that channel of the state, which may
+        be a hidden one: `hidden0`, `hidden1`, …).
 
     Use [`Trajectories.from_arrays`][] to create one: it has default names and accepts nested lists of unequal lengths.
 
@@ -60,22 +68,31 @@ class Trajectories:
     parameters: Mapping[str, Float[np.ndarray, " env"]] = field(default_factory=dict)
     attributes: Mapping[str, str] = field(default_factory=dict)
     trajectory_names: tuple[tuple[str, ...], ...] | None = None
+    inputs: HostInputs | None = None
+    input_names: tuple[str, ...] = ()
+    input_kinds: tuple[str, ...] = ()
 
     def __post_init__(self):
-        times, states = _canonical.pack(self.times, self.states)
+        given = _inputs.checked(self.inputs, self.states.shape)
+        times, states, inputs = _canonical.pack(self.times, self.states, given)
         environments = _canonical.unique_names("environments", self.environments, len(self.states))
+        channels = _canonical.unique_names("channels", self.channels, states.shape[-1])
+        input_names, input_kinds = _inputs.names_and_kinds(inputs, self.input_names, self.input_kinds, channels)
         canonical = {
             "times": times,
             "states": states,
             "environments": environments,
-            "channels": _canonical.unique_names("channels", self.channels, states.shape[-1]),
+            "channels": channels,
             "parameters": _canonical.environment_parameters(self.parameters, len(self.states)),
             "attributes": MappingProxyType({str(k): str(v) for k, v in sorted(self.attributes.items())}),
             "trajectory_names": _trajectory_names.canonical(self.trajectory_names, self.states, environments),
+            "inputs": inputs,
+            "input_names": input_names,
+            "input_kinds": input_kinds,
         }
         for name, value in canonical.items():
             object.__setattr__(self, name, value)
-        _canonical.check(self.times, self.states, self.environments, self.trajectory_names)
+        _canonical.check(self.times, self.states, self.inputs, self.environments, self.trajectory_names)
 
     @classmethod
     def from_arrays(
@@ -88,6 +105,9 @@ class Trajectories:
         parameters: Mapping[str, ArrayLike] | None = None,
         attributes: Mapping[str, str] | None = None,
         trajectory_names: Iterable[Iterable[str]] | None = None,
+        inputs: ArrayLike | Sequence[Sequence[ArrayLike]] | None = None,
+        input_names: Iterable[str] | None = None,
+        input_kinds: Iterable[str] | None = None,
     ) -> "Trajectories":
         """Create trajectories from arrays, or from nested lists `[environment][trajectory]` of arrays.
 
@@ -98,13 +118,20 @@ class Trajectories:
         - `states`: `(env, traj, time, *space, channel)` or nested lists of `(time, *space, channel)`.
         - `environments`, `channels`: their names, by default `e0, e1, …` and `x0, x1, …`.
         - `parameters`, `attributes`, `trajectory_names`: as in the fields of `Trajectories`.
+        - `inputs`: `(env, traj, time, input)` or `(env, traj, time, *space, input)`, or nested lists without the first
+            two axes. `input_names` are `u0, u1, …` by default, and all `input_kinds` are `linear`.
 
         >>> import numpy as np
         >>> short, long = np.zeros((3, 2)), np.ones((7, 2))
         >>> Trajectories.from_arrays([[range(3), range(7)], [range(3)]], [[short, long], [short]])
         Trajectories(2 environments, 1-2 trajectories each, 3-7 times, channels x0, x1)
+        >>> steps = np.ones((1, 2, 5, 1))
+        >>> Trajectories.from_arrays(range(5), np.zeros((1, 2, 5, 1)), inputs=steps, input_kinds=["held"])
+        Trajectories(1 environment, 2 trajectories each, 5 times, channels x0, inputs u0 (held))
         """
         dense_times, dense_states = _canonical.dense(times, states)
+        dense_inputs = None if inputs is None else _inputs.dense(times, inputs, dense_times)
+        count = 0 if dense_inputs is None else dense_inputs.shape[-1]
         default = lambda letter, count: tuple(f"{letter}{i}" for i in range(count))
         return cls(
             times=dense_times,
@@ -114,6 +141,9 @@ class Trajectories:
             parameters={k: np.asarray(v, np.float64) for k, v in (parameters or {}).items()},
             attributes=attributes or {},
             trajectory_names=None if trajectory_names is None else tuple(map(tuple, trajectory_names)),
+            inputs=dense_inputs,
+            input_names=default("u", count) if input_names is None else tuple(input_names),
+            input_kinds=(_inputs.LINEAR,) * count if input_kinds is None else tuple(input_kinds),
         )
 
     @property
@@ -216,7 +246,8 @@ class Trajectories:
     def split_times(self, fractions: Sequence[float]) -> tuple["Trajectories", ...]:
         """Cut each trajectory into consecutive time windows, for example the past to train on and the future to test.
 
-        Neighbouring windows share one point: the last of one is the initial state for a forecast of the next.
+        Neighbouring windows share one observed point: the last of one is the initial state for a forecast of the next.
+        Inputs are given at all points of a window, so that each knows what was given before it.
 
         >>> import numpy as np
         >>> past, future = Trajectories.from_arrays(range(11), np.zeros((1, 1, 11, 1))).split_times((0.7, 0.3))
@@ -224,11 +255,22 @@ class Trajectories:
         (np.float64(7.0), np.float64(7.0))
         """
         _canonical.check_fractions(fractions)
-        edges = np.round(np.cumsum([0, *fractions]) * (self.lengths[..., None] - 1)).astype(int)
+        last = _canonical.observed_points(self.states).sum(axis=2) - 1
+        edges = _canonical.observed_positions(self.states, np.round(np.cumsum([0, *fractions]) * last[..., None]))
+        edges[..., 0], edges[..., -1] = 0, self.lengths - 1
         every = range(len(self.environments))
         all_trajectories = [range(count) for count in self.counts]
         windows = lambda k: lambda e, i: slice(edges[e, i, k], edges[e, i, k + 1] + 1)
-        return tuple(self._take(every, all_trajectories, windows(k)) for k in range(len(fractions)))
+        whole = self.with_inputs_filled()
+        return tuple(whole._take(every, all_trajectories, windows(k)) for k in range(len(fractions)))
+
+    def with_inputs_filled(self) -> "Trajectories":
+        """The same data with inputs at all points, where one can cut without losing what was given before or after."""
+        if self.inputs is None:
+            return self
+        values = _inputs.filled(self.times, self.inputs, self.input_kinds)
+        present = ~np.isnan(self.times).reshape(*self.times.shape, *(1,) * (values.ndim - 3))
+        return replace(self, inputs=np.where(present, values, np.nan))
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write to a file whose extension (`.nc .zarr .npz .csv .parquet`) sets the format. See `save`."""
@@ -248,15 +290,20 @@ class Trajectories:
         }
         if self.trajectory_names is not None:  # without names, the fingerprint is that of files of format 1
             labels["trajectory_names"] = self.trajectory_names
+        arrays = [self.times, self.states, *self.parameters.values()]
+        if self.inputs is not None:
+            labels["inputs"] = {"shape": self.inputs.shape, "names": self.input_names, "kinds": self.input_kinds}
+            arrays.append(self.inputs)
         digest = hashlib.sha256(json.dumps(labels, sort_keys=True).encode())
-        for array in (self.times, self.states, *self.parameters.values()):
+        for array in arrays:
             digest.update(np.ascontiguousarray(array, "<f8").data)
         return digest.hexdigest()
 
     def __reduce__(self):
         # `MappingProxyType` cannot be pickled or copied.
         names = (self.environments, self.channels, dict(self.parameters), dict(self.attributes))
-        return Trajectories, (self.times, self.states, *names, self.trajectory_names)
+        inputs = (self.inputs, self.input_names, self.input_kinds)
+        return Trajectories, (self.times, self.states, *names, self.trajectory_names, *inputs)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Trajectories) and self.fingerprint == other.fingerprint
@@ -266,6 +313,7 @@ class Trajectories:
 
     def __repr__(self) -> str:
         span = lambda values, unit: _span(values) + f" {unit}" + ("" if np.all(values == 1) else "s")
+        inputs = [f"{name} ({kind})" for name, kind in zip(self.input_names, self.input_kinds, strict=True)]
         missing = 1 - np.sum(self.observed) / (self.lengths.sum() * np.prod(self.state_shape))
         parts = [
             span(np.array([len(self.environments)]), "environment"),
@@ -274,6 +322,7 @@ class Trajectories:
             *([" × ".join(map(str, self.space)) + " grid"] if self.space else []),
             "channels " + ", ".join(self.channels),
             *([f"{missing:.1%} missing"] if missing > 0 else []),
+            *([f"inputs {', '.join(inputs)}"] if inputs else []),
         ]
         return f"Trajectories({', '.join(parts)})"
 
@@ -286,6 +335,7 @@ class Trajectories:
         chosen = list(zip(environments, trajectories, strict=True))
         nested = lambda array: [[array[e, i, : self.lengths[e, i]][window(e, i)] for i in kept] for e, kept in chosen]
         times, states = _canonical.dense(nested(self.times), nested(self.states))
+        inputs = None if self.inputs is None else _inputs.dense(nested(self.times), nested(self.inputs), times)
         return Trajectories(
             times=times,
             states=states,
@@ -294,6 +344,9 @@ class Trajectories:
             parameters={name: values[list(environments)] for name, values in self.parameters.items()},
             attributes=self.attributes,
             trajectory_names=_trajectory_names.taken(self.trajectory_names, chosen),
+            inputs=inputs,
+            input_names=self.input_names,
+            input_kinds=self.input_kinds,
         )
 
 

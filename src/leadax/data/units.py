@@ -4,7 +4,7 @@ Data are standardised once on the way in, forecasts are turned back on the way o
 no optimiser ever sees them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,8 @@ class Units:
     """The units of a model: $z = (x - m) / s$ for states and $(t - t_0) / \\tau$ for times.
 
     - `mean`, `scale`: m and s, one number per channel;
-    - `time`: τ, the length of a unit of time; `origin`: t₀.
+    - `time`: τ, the length of a unit of time; `origin`: t₀;
+    - `input_mean`, `input_scale`: the same for what a field sees beside time and state: inputs, then covariates.
 
     >>> units = Units(mean=(10.0,), scale=(2.0,), time=0.5)
     >>> units.standard(np.array([[12.0]])).tolist(), units.raw(np.array([[1.0]])).tolist()
@@ -31,14 +32,17 @@ class Units:
     scale: tuple[float, ...]
     time: float = 1.0
     origin: float = 0.0
+    input_mean: tuple[float, ...] = ()
+    input_scale: tuple[float, ...] = ()
 
     def __post_init__(self):
-        object.__setattr__(self, "mean", tuple(float(m) for m in self.mean))
-        object.__setattr__(self, "scale", tuple(float(s) for s in self.scale))
-        if len(self.mean) != len(self.scale):
-            raise InputError(f"units need a mean and a scale per channel, got {len(self.mean)} and {len(self.scale)}")
-        numbers = (*self.mean, *self.scale, self.time, self.origin)
-        if not (np.all(np.isfinite(numbers)) and min((*self.scale, self.time)) > 0):
+        for name in ("mean", "scale", "input_mean", "input_scale"):
+            object.__setattr__(self, name, tuple(float(number) for number in getattr(self, name)))
+        for mean, scale, what in ((self.mean, self.scale, "channel"), (self.input_mean, self.input_scale, "input")):
+            if len(mean) != len(scale):
+                raise InputError(f"units need a mean and a scale per {what}, got {len(mean)} and {len(scale)}")
+        numbers = (*self.mean, *self.scale, self.time, self.origin, *self.input_mean, *self.input_scale)
+        if not (np.all(np.isfinite(numbers)) and min((*self.scale, *self.input_scale, self.time)) > 0):
             raise InputError("units must be finite numbers, with positive scales and a positive unit of time")
 
     @classmethod
@@ -67,6 +71,27 @@ class Units:
         unit = _unit_of_time(data.times, deviations / scale, seen)
         return cls(tuple(mean), tuple(scale), unit, float(np.nanmin(data.times)))
 
+    def for_inputs(self, values: Float[np.ndarray, "*shape input"]) -> "Units":
+        """The same with the mean and the spread of what a field sees beside time and state."""
+        flat = values.reshape(-1, values.shape[-1])
+        mean, spread = np.nanmean(flat, axis=0), np.nanstd(flat, axis=0)
+        scale = np.where(spread > 1e-12 * np.abs(mean), spread, 1.0)
+        return replace(self, input_mean=tuple(mean), input_scale=tuple(scale))
+
+    def with_hidden(self, count: int) -> "Units":
+        """Units of whole states: hidden channels have standard units only."""
+        return replace(self, mean=(*self.mean, *(0.0,) * count), scale=(*self.scale, *(1.0,) * count))
+
+    def standard_inputs(self, values: Float[Any, "*shape input"]) -> Float[Any, "*shape input"]:
+        """Inputs in standard units, from those of the data."""
+        return (values - _like(self.input_mean, values)) / _like(self.input_scale, values)
+
+    def raw_inputs(self, values: Float[Any, "*shape input"]) -> Float[Any, "*shape input"]:
+        """Inputs in the units of the data, from standard ones; individual constants, which come last, stay."""
+        spare = values.shape[-1] - len(self.input_mean)
+        mean, scale = (*self.input_mean, *(0.0,) * spare), (*self.input_scale, *(1.0,) * spare)
+        return values * _like(scale, values) + _like(mean, values)
+
     def clock(self, times: Any) -> Any:
         """Times in standard units, from those of the data."""
         return (times - self.origin) / self.time
@@ -82,6 +107,9 @@ class Units:
     def raw_tangent(self, tangents: Float[Any, "*shape channel"]) -> Float[Any, "*shape channel"]:
         """Tangents in the units of the data, from standard ones."""
         return tangents * _like(self.scale, tangents) / self.time
+
+
+HIDDEN_BOUND = 6.0  # standard units
 
 
 @dataclass(frozen=True)
@@ -112,6 +140,10 @@ class Box:
         low, high = units.standard(low), units.standard(high)
         width = np.where(high > low, high - low, 1.0)
         return cls(tuple((low - margin * width).tolist()), tuple((high + margin * width).tolist()))
+
+    def with_hidden(self, count: int) -> "Box":
+        """The same with bounds for hidden channels, which are of size one."""
+        return Box((*self.low, *(-HIDDEN_BOUND,) * count), (*self.high, *(HIDDEN_BOUND,) * count))
 
     def union(self, other: "Box") -> "Box":
         """The smallest box around both."""

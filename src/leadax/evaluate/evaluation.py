@@ -11,10 +11,9 @@ from ..data import Trajectories
 from ..data.batch import Batch
 from ..data.units import Units
 from ..errors import lookup
-from ..methods.prepare import prepare, side_by_side
 from ..model import Model
 from ..systems.system import Protocol
-from .errors import error_sums
+from .errors import check_warmup, error_sums, first_points, known_points
 
 
 @dataclass(frozen=True)
@@ -24,8 +23,8 @@ class Evaluation:
     Every number is the mean over the model's members of that number; `mse_per_seed` has each.
 
     - `channel_sums`, `channel_counts`: sums of squared errors and numbers of observed values,
-      `(member, env, traj, time, channel)` and `(env, traj, time, channel)`. The first point of a trajectory, which is
-      exact by construction, counts only in the protocol `paper`;
+      `(member, env, traj, time, channel)` and `(env, traj, time, channel)`. The points that a forecast was told do not
+      count, but for the first one in the protocol `paper`;
     - `variances`: of each channel over the values that count: what normalised errors are divided by;
     - `scales`: the units of each channel that the model was trained in: what a forecast may deviate by.
     """
@@ -184,12 +183,18 @@ def pooled(parts: Sequence[Evaluation]) -> Evaluation:
 
 
 def summarise(
-    sums: Float[Array, "member env traj time channel"], batch: Batch, units: Units, data: Trajectories, protocol: str
+    sums: Float[Array, "member env traj time channel"],
+    batch: Batch,
+    units: Units,
+    data: Trajectories,
+    protocol: str,
+    warmup: int = 1,
 ) -> Evaluation:
     """From the sums of `error_sums` to an `Evaluation`, in the units of the data."""
     counted = np.array(batch.observed)
-    if protocol != "paper":
-        counted[:, :, 0] = False
+    if protocol != "paper" or warmup > 1:
+        known = np.asarray(first_points(batch, warmup))
+        counted &= ~known.reshape(*known.shape, *(1,) * (counted.ndim - 3))
     squares = np.square(units.scale)
     counts = counted.reshape(*batch.times.shape, -1, counted.shape[-1]).sum(axis=-2).astype(float)
     return Evaluation(
@@ -218,12 +223,14 @@ def _mean(sums: np.ndarray, counts: np.ndarray, axis: tuple[int, ...]) -> np.nda
     return np.where(total > 0, np.where(counted > 0, sums, 0.0).sum(axis=axis) / np.maximum(total, 1), np.nan)
 
 
-def evaluate(model: Model, data: Trajectories, *, protocol: str | None = None) -> Evaluation:
+def evaluate(model: Model, data: Trajectories, *, protocol: str | None = None, warmup: int | None = None) -> Evaluation:
     """The errors of a model's forecasts on data from environments that it knows.
 
     **Arguments**
 
-    - `protocol`: whether the first point of each trajectory counts (`paper`) or not (`clean`); as trained by default.
+    - `protocol`: whether the first point of each trajectory counts (`paper`) or not (`clean`); as trained by default;
+    - `warmup`: how many of the first points of a trajectory a forecast is told; errors count after them. By default
+      as in training: 1, or more where something is hidden.
 
     >>> import jax.random as jr, numpy as np
     >>> from leadax import Leads, Trajectories, fit
@@ -234,7 +241,8 @@ def evaluate(model: Model, data: Trajectories, *, protocol: str | None = None) -
     """
     chosen = protocol or model.protocol
     lookup("protocol", chosen, dict.fromkeys(get_args(Protocol)))
-    levels = model.for_data(data)
-    batch = prepare(data, model.units, model.method, longest=model.longest_step, box=model.box, dtype=model.dtype)
-    sums = error_sums(side_by_side([model.method], model.members, model.dtype), levels, batch)
-    return summarise(sums, batch, model.units, data, chosen)
+    told = model.warmup if warmup is None else warmup
+    check_warmup(told, data)
+    levels, batch = model.for_data(data), model.batch(data)
+    sums = error_sums(model.numbers, levels, batch, known_points(batch, told))
+    return summarise(sums, batch, model.units, data, chosen, told)

@@ -60,16 +60,19 @@ class Recurrence(Dynamics):
         nowhere = Restart(jnp.zeros(len(steps.sizes), bool), jnp.broadcast_to(start, (len(steps.sizes), *start.shape)))
         where, states = nowhere if restart is None else departures(steps, restart)
 
-        def step(loop: tuple[Array, PyTree], now: tuple[Array, Array, Array]) -> tuple[tuple[Array, PyTree], Array]:
-            (forecast, memory), (restarts, data, size) = loop, now
+        def step(loop: tuple[Array, PyTree], now: tuple) -> tuple[tuple[Array, PyTree], Array]:
+            (forecast, memory), (restarts, data, size, ends, impulse) = loop, now
             x = jnp.where(restarts, data, forecast)
+            x = x if impulse is None else x + jnp.broadcast_to(impulse, x.shape)
             memory = jax.tree.map(lambda kept, new: jnp.where(restarts, new, kept), memory, empty)
-            change, memory = self.cell(x, memory)
+            # A cell takes a whole step at once: of inputs that change on the way it sees the mean.
+            change, memory = self.cell(x, memory, None if ends is None else jnp.mean(ends, axis=0))
             forecast = x + size * change
             if steps.bounds is not None:
                 forecast = jnp.clip(forecast, *(jnp.broadcast_to(side, x.shape) for side in steps.bounds))
             return (forecast, memory), forecast
 
-        _, forecasts = jax.lax.scan(step, (start, empty), (where, states, steps.sizes))
+        rows = (where, states, steps.sizes, steps.inputs, steps.impulses)
+        _, forecasts = jax.lax.scan(step, (start, empty), rows)
         path = jnp.concatenate([start[None], forecasts])
         return path if steps.landing is None else path[steps.landing]

@@ -8,7 +8,6 @@ import jax
 from jaxtyping import PyTree
 
 from .._types import PRNGKey
-from ..errors import InputError
 from ..nets import GRU, Cell, PredRNN
 from ..nets.architecture import Architecture
 from .base import Method, Sizes, repeated
@@ -43,15 +42,15 @@ class FtRnn(Method):
     def init(self, sizes: Sizes, *, key: PRNGKey) -> tuple[PyTree, PyTree]:
         """The factors of one cell; one vector of codes per linear map and environment."""
         assert self.rank is not None, "`fit` fills in the rank"
-        if sizes.inputs:
-            raise InputError("ft-rnn takes no inputs: use a method with a vector field, such as leads")
         for_cell, for_factors, for_codes = jax.random.split(key, 3)
         factored = Factored(self._cell(sizes, for_cell), self.rank, key=for_factors)
         return factored, factored.first_codes(sizes.environments, key=for_codes)
 
     def _cell(self, sizes: Sizes, key: PRNGKey) -> Cell:
         width = {} if self.width is None else {"width": self.width}
-        return (GRU if len(sizes.state_shape) == 1 else PredRNN)(sizes.state_shape, key=key, **width)
+        return (GRU if len(sizes.state_shape) == 1 else PredRNN)(
+            sizes.state_shape, key=key, inputs=sizes.inputs, **width
+        )
 
     def dynamics(self, shared: PyTree, specific: PyTree) -> Dynamics:
         """The cell with the weights of this environment."""

@@ -84,11 +84,17 @@ class Mixture(Method):
         return jnp.zeros_like(known[0])
 
 
-def family_of(method: Mixture, shared: PyTree, specific: PyTree, states: Float[Array, "point *state"]) -> Family:
-    """The known environments of one member with their principal directions, measured at these states."""
+def family_of(
+    method: Mixture,
+    shared: PyTree,
+    specific: PyTree,
+    states: Float[Array, "point *state"],
+    inputs: Float[Array, "point input"] | None = None,
+) -> Family:
+    """The known environments of one member with their principal directions, measured at these states and inputs."""
     blank = Family(shared, specific, jnp.zeros((method.known, method.count), states.dtype))
     now = jnp.zeros((), states.dtype)
-    fields = jax.vmap(lambda x: method.known_fields(blank, now, x, None), out_axes=1)(states)
+    fields = jax.vmap(lambda x, u: method.known_fields(blank, now, x, u), out_axes=1)(states, inputs)
     flat = fields.reshape(method.known, -1)
     left, _, _ = jnp.linalg.svd(flat - flat.mean(axis=0, keepdims=True), full_matrices=False)
     return blank._replace(directions=left[:, : method.count] / math.sqrt(method.known))

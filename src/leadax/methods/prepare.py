@@ -12,6 +12,8 @@ from jaxtyping import DTypeLike
 
 from ..data import Trajectories
 from ..data.batch import Batch, to_batch
+from ..data.forcing import Forcing
+from ..data.layout import Layout
 from ..data.units import Box, Units
 from ..errors import InputError
 from ..rollout import Steps, steps_between
@@ -26,28 +28,32 @@ def prepare(
     longest: float | None = None,
     box: Box | None = None,
     dtype: DTypeLike = jnp.float32,
+    layout: Layout | None = None,
 ) -> Batch:
     """The arrays of a data set with the steps that a method's solver takes along each trajectory.
 
     **Arguments**
 
     - `longest`: the longest step allowed, in standard time; by default one step per observed interval is enough;
-    - `box`: where the field is known; None for everywhere.
+    - `box`: where the field is known; None for everywhere;
+    - `layout`: what states and inputs are made of; by default states are what is observed, and nothing acts on them.
     """
-    return to_batch(data, units, dtype, partial(steps_for, method, longest=longest, box=box, dtype=dtype))
+    return to_batch(data, units, dtype, partial(steps_for, method, longest=longest, box=box, dtype=dtype), layout)
 
 
 def steps_for(
     method: Method,
     times: np.ndarray,
     begin: np.ndarray | float,
+    forcing: Forcing | None = None,
     *,
     longest: float | None,
     box: Box | None,
     dtype: DTypeLike,
 ) -> Steps:
     """The steps of a method's solver between times `(…, time)`, counted from `begin`; the rest is as in `prepare`."""
-    steps = steps_between(times, longest=longest, substeps=substeps_of(method), dtype=dtype, begin=begin)
+    divided = {"longest": longest, "substeps": substeps_of(method), "dtype": dtype}
+    steps = steps_between(times, begin=begin, forcing=forcing, **divided)
     if box is None:
         return steps
     bounds = jnp.asarray([box.low, box.high], dtype)

@@ -17,7 +17,7 @@ from ..methods import Levels, Method
 class LearntField(eqx.Module):
     """f or g_e of a model in the units of the data, the mean over members: `f(x)`, or `f(x, t, u)`.
 
-    - `part`: 0 for f, 1 for g_e.
+    - `part`: 0 for f, 1 for g_e; `constants`: what it sees beside the inputs `u` of the data, in standard units.
     """
 
     levels: Levels
@@ -25,15 +25,34 @@ class LearntField(eqx.Module):
     units: Units = eqx.field(static=True)
     environment: int = eqx.field(static=True)
     part: int = eqx.field(static=True)
+    constants: Float[Array, "member constant"] | None = None
 
-    def __call__(self, x: Float[Any, "*state"], t: float | Array = 0.0, u: Array | None = None) -> Float[Array, "..."]:
-        """The tangent at a state; at a time and with inputs where they matter."""
+    def __call__(self, x: Float[Any, "*state"], t: float | Array = 0.0, u: Any = None) -> Float[Array, "..."]:
+        """The tangent at a whole state; at a time and with inputs where they matter."""
         dtype = jax.tree.leaves(self.levels)[0].dtype
         x = x if isinstance(x, jax.Array) else np.asarray(x, float)
         standard = jnp.asarray(self.units.standard(x), dtype)
         time = jnp.asarray(self.units.clock(t), dtype)
-        tangents = jax.vmap(lambda levels: self._field(levels)(time, standard, u))(self.levels)
+        levels = self.levels._replace(local=())
+        tangents = jax.vmap(lambda levels, u: self._field(levels)(time, standard, u))(levels, self._seen(u, dtype))
         return self.units.raw_tangent(jnp.mean(tangents, axis=0))
+
+    def _seen(self, u: Any, dtype: Any) -> Float[Array, "member ..."] | None:
+        """Inputs and constants in standard units, for each member."""
+        if u is None:
+            return self.constants
+        u = u if isinstance(u, jax.Array) else np.asarray(u, float)
+        count = u.shape[-1]
+        mean, scale = (jnp.asarray(side[:count], dtype) for side in (self.units.input_mean, self.units.input_scale))
+        standard = (jnp.asarray(u, dtype) - mean) / scale
+        members = jax.tree.leaves(self.levels)[0].shape[0]
+        standard = jnp.broadcast_to(standard, (members, *standard.shape))
+        if self.constants is None:
+            return standard
+        shape = (*standard.shape[:-1], self.constants.shape[-1])
+        spare = (1,) * (standard.ndim - 2)
+        constants = jnp.broadcast_to(self.constants.reshape(members, *spare, -1), shape)
+        return jnp.concatenate([standard, constants], axis=-1)
 
     def _field(self, levels: Levels) -> VectorField:
         specific = jax.tree.map(lambda a: a[self.environment], levels.specific)

@@ -9,10 +9,12 @@ import jax.numpy as jnp
 
 from .._atomic import replacing
 from ..arrays import cast, fill, read_arrays, write_tree
+from ..data.layout import Layout
 from ..data.units import Box, Units
 from ..describe import check_named, describe, restore
 from ..errors import InputError
 from ..methods import Levels, Method, Sizes
+from ..methods.local import blank_population
 from ..records import Training, entry, texts
 
 FORMAT = 2
@@ -30,6 +32,9 @@ class Contents(NamedTuple):
     longest_step: float
     box: Box | None
     training: Training | None
+    layout: Layout
+    covariates: tuple[tuple[float, ...], ...]
+    warmup: int
 
 
 def write_model(path: str | Path, contents: Contents, *, overwrite: bool) -> None:
@@ -46,6 +51,9 @@ def write_model(path: str | Path, contents: Contents, *, overwrite: bool) -> Non
         "state_shape": contents.state_shape,
         "longest_step": contents.longest_step,
         "box": describe(contents.box),
+        "layout": describe(contents.layout),
+        "covariates": [list(row) for row in contents.covariates],
+        "warmup": contents.warmup,
         "dtype": str(leaf.dtype),
         "training": contents.training.to_json() if contents.training else None,
     }
@@ -72,7 +80,9 @@ def read_model(path: str | Path, using: Iterable[Any] = (), method: Method | Non
     longest = float(entry(about, "longest_step", (int, float), what))
     if not 0 < longest < float("inf"):
         raise InputError(f"`longest_step` of {path} must be a positive number, got {longest}")
-    template = _template(method, Sizes(shape, len(environments)), entry(about, "members", int, what), dtype, what)
+    layout = _layout(about, what)
+    sizes = Sizes(layout.state_shape(shape), len(environments), layout.seen)
+    template = _template(method, sizes, layout, entry(about, "members", int, what), dtype, what)
     record = entry(about, "training", (dict, type(None)), what)
     return Contents(
         levels=fill(template, arrays, what),
@@ -84,14 +94,17 @@ def read_model(path: str | Path, using: Iterable[Any] = (), method: Method | Non
         longest_step=longest,
         box=_box(about, what),
         training=None if record is None else Training.from_json(record, what),
+        layout=layout,
+        covariates=_covariates(about, environments, layout, what),
+        warmup=_warmup(about, what),
     )
 
 
-def _template(method: Method, sizes: Sizes, members: int, dtype: str, what: str) -> Levels:
+def _template(method: Method, sizes: Sizes, layout: Layout, members: int, dtype: str, what: str) -> Levels:
     """The shapes of a model's parameters."""
     if not 0 < members < 2**20:
         raise InputError(f"`members` of {what} must be a positive number, got {members}")
-    init = lambda key: cast(Levels(*method.init(sizes, key=key)), dtype)
+    init = lambda key: cast(Levels(*method.init(sizes, key=key), blank_population(layout, sizes.environments)), dtype)
     try:
         return jax.eval_shape(jax.vmap(init), jax.random.split(jax.random.key(0), members))
     except (TypeError, ValueError, AssertionError) as error:
@@ -103,6 +116,34 @@ def _shape(about: dict[str, Any], what: str) -> tuple[int, ...]:
     if not shape or not all(isinstance(size, int) and 0 < size < 2**31 for size in shape):
         raise InputError(f"`state_shape` of {what} must be a list of positive numbers, got {shape}")
     return tuple(shape)
+
+
+def _layout(about: dict[str, Any], what: str) -> Layout:
+    layout = restore(entry(about, "layout", dict, what))
+    if not isinstance(layout, Layout) or layout.channels != texts(about, "channels", what):
+        raise InputError(f"`layout` of {what} does not describe its states: it was changed by hand")
+    return layout
+
+
+def _covariates(
+    about: dict[str, Any], environments: tuple[str, ...], layout: Layout, what: str
+) -> tuple[tuple[float, ...], ...]:
+    rows = entry(about, "covariates", list, what)
+    good = lambda row: isinstance(row, list) and len(row) == len(layout.covariates) and _all_numbers(row)
+    if len(rows) != (len(environments) if layout.covariates else 0) or not all(good(row) for row in rows):
+        raise InputError(f"`covariates` of {what} must have {len(layout.covariates)} numbers for each environment")
+    return tuple(tuple(float(number) for number in row) for row in rows)
+
+
+def _all_numbers(row: list[Any]) -> bool:
+    return all(isinstance(number, int | float) and not isinstance(number, bool) for number in row)
+
+
+def _warmup(about: dict[str, Any], what: str) -> int:
+    warmup = entry(about, "warmup", int, what)
+    if warmup < 1:
+        raise InputError(f"`warmup` of {what} must be a positive number, got {warmup}")
+    return warmup
 
 
 def _box(about: dict[str, Any], what: str) -> Box | None:

@@ -1,5 +1,6 @@
 """`Model`: what training gives; predicts, shows its parts, is saved and loaded."""
 
+import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,36 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, PyTree
 
 from ..data import Trajectories
+from ..data.batch import Batch
+from ..data.forcing import Forcing, check_inputs, driving_at
+from ..data.layout import Layout
 from ..data.units import Box, Units
 from ..errors import InputError
 from ..methods import Levels, Method
-from ..methods.prepare import numbers_as_arrays, steps_for
+from ..methods.local import Population
+from ..methods.prepare import numbers_as_arrays, prepare, side_by_side, steps_for
 from ..records import Training
-from ..rollout import Solution, Steps, kept_within, raise_if_failed, solve
+from ..rollout import raise_if_failed, steps_between
 from .fields import LearntField
 from .files import Contents, read_model, write_model
 from .forecast import Forecast
+from .programs import forecast_states, solve_states
+
+
+class _Note:
+    """A record within a tree. All are alike to JAX, which compiles nothing because of them."""
+
+    def __init__(self, record: Training):
+        self.record = record
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Note)
+
+    def __hash__(self) -> int:
+        return hash(_Note)
+
+
+jax.tree_util.register_pytree_node(Training, lambda record: ((), _Note(record)), lambda note, _: note.record)
 
 
 class Model(eqx.Module):
@@ -36,7 +58,11 @@ class Model(eqx.Module):
     - `environments`, `channels`, `state_shape`: what it was trained on;
     - `longest_step`: the longest step that it was trained to take, in standard time;
     - `box`: the region that forecasts are kept in, so that they cannot run away; None for everywhere;
-    - `training`: how it was trained; None for a model that was put together by hand.
+    - `training`: how it was trained; None for a model that was put together by hand. A note: it takes no part in the
+      structure of the tree, so that models of the same kind can be mapped over together and share programs;
+    - `layout`: what is hidden, what acts from outside, what belongs to one trajectory; by default nothing;
+    - `covariates`: those of each environment, in the units of the data; `warmup`: how many points of a trajectory it
+      is told before it forecasts, unless asked otherwise.
     """
 
     levels: Levels
@@ -47,7 +73,14 @@ class Model(eqx.Module):
     state_shape: tuple[int, ...] = eqx.field(static=True)
     longest_step: float = eqx.field(static=True)
     box: Box | None = eqx.field(static=True, default=None)
-    training: Training | None = eqx.field(static=True, default=None)
+    training: Training | None = None
+    layout: Layout = eqx.field(static=True, default=None)  # pyright: ignore[reportAssignmentType]
+    covariates: tuple[tuple[float, ...], ...] = eqx.field(static=True, default=())
+    warmup: int = eqx.field(static=True, default=1)
+
+    def __post_init__(self):
+        if self.layout is None:
+            self.layout = Layout(self.channels)
 
     @property
     def members(self) -> int:
@@ -76,13 +109,22 @@ class Model(eqx.Module):
         return jax.tree.map(lambda a: a[number : number + 1], self)
 
     @property
+    def numbers(self) -> Method:
+        """The method with its numbers as arrays, one per member: what programs are given."""
+        return side_by_side([self.method], self.members, self.dtype)
+
+    @property
     def shared(self) -> "LearntField":
-        """f, callable on states in the units of the data."""
-        return LearntField(self.levels, self.method, self.units, 0, part=0)
+        """f, callable on states in the units of the data. Where covariates matter, with those of the first one."""
+        return self._field(0, part=0)
 
     def specific(self, environment: str | int) -> "LearntField":
         """g_e of an environment, callable on states in the units of the data."""
-        return LearntField(self.levels, self.method, self.units, self.environment_index(environment), part=1)
+        return self._field(self.environment_index(environment), part=1)
+
+    def _field(self, e: int, part: int) -> "LearntField":
+        units = self.units.with_hidden(self.layout.hidden)
+        return LearntField(self.levels, self.method, units, e, part, self._constants(e, None))
 
     def environment_index(self, environment: str | int) -> int:
         """The position of an environment given by name or by position."""
@@ -103,7 +145,10 @@ class Model(eqx.Module):
         times: Float[Any, " time"],
         *,
         environment: str | int,
+        inputs: Float[Any, "time *input"] | None = None,
+        individual: Float[Any, " constant"] | None = None,
         solver: str | None = None,
+        hidden: bool = False,
     ) -> Forecast:
         """Forecast from a state (or many: leading axes are kept) at increasing times; the first is the state's own.
 
@@ -111,6 +156,10 @@ class Model(eqx.Module):
 
         **Arguments**
 
+        - `state`: what was observed; hidden channels then start at their mean in the environment. Or a whole state;
+        - `inputs`: the inputs at these times, in the order of the data trained on, if there were any;
+        - `individual`: the constants of the trajectory, by default their mean in the environment;
+        - `hidden`: return hidden channels too, which have standard units;
         - `solver`: by default the steps of training, no longer than those, which may end in infinity or NaN where the
           forecast blows up; or an adaptive solver of `leadax.rollout.SOLVERS`, such as `tsit5`, or `kvaerno5` for stiff
           dynamics, where a blow-up is a `RunError`.
@@ -118,46 +167,135 @@ class Model(eqx.Module):
         state = state if isinstance(state, jax.Array) else np.asarray(state, float)
         times = np.asarray(times, float)
         self._check(state, times)
-        standard = jnp.asarray(self.units.standard(state), self.dtype)
-        flat = standard.reshape(-1, *self.state_shape)
         e = self.environment_index(environment)
-        clock, begin = (times - times[0]) / self.units.time, self.units.clock(times[0])
-        forecast = self._adaptive(flat, clock, begin, e, solver) if solver else self._as_trained(flat, clock, begin, e)
+        forcing = self._forcing(times, inputs, e)
+        starts, constants = self._starts(state, e), self._individual(e, individual)
+        asked = (starts, times, e, forcing, constants)
+        forecast = self._adaptive(*asked, solver) if solver else self._as_trained(*asked)
+        kept = self.layout.hidden if hidden else 0
+        units = self.units.with_hidden(kept)
         batch = state.shape[: state.ndim - len(self.state_shape)]
-        return Forecast(times, self.units.raw(forecast.reshape(self.members, *batch, len(times), *self.state_shape)))
+        shape = (self.members, *batch, len(times), *self.layout.state_shape(self.state_shape))
+        return Forecast(times, units.raw(forecast.reshape(shape)[..., : len(units.mean)]))
+
+    def _starts(self, state: Any, e: int) -> Float[Array, "member start *state"]:
+        """Whole states to start from, in standard units."""
+        whole = self.layout.state_shape(self.state_shape)
+        given = state.shape[-1]
+        standard = jnp.asarray(self.units.with_hidden(given - len(self.units.mean)).standard(state), self.dtype)
+        flat = standard.reshape(-1, *whole[:-1], given)
+        starts = jnp.broadcast_to(flat, (self.members, *flat.shape))
+        if given == whole[-1]:
+            return starts
+        mean = self.levels.local.start[:, e, given:].reshape(self.members, *(1,) * (flat.ndim - 1), -1)
+        return jnp.concatenate([starts, jnp.broadcast_to(mean, (*starts.shape[:-1], mean.shape[-1]))], axis=-1)
+
+    def _individual(self, e: int, given: Any) -> Float[Array, "member constant"] | None:
+        count = self.layout.individual
+        if given is not None and np.shape(given) != (count,):
+            raise InputError(f"`individual` must have {count} numbers for this model, got shape {np.shape(given)}")
+        if count == 0:
+            return None
+        if given is None:
+            return self.levels.local.individual[:, e]
+        return jnp.broadcast_to(jnp.asarray(given, self.dtype), (self.members, count))
+
+    def _constants(self, e: int, individual: Any) -> Float[Array, "member constant"] | None:
+        """What a field sees in an environment that does not change: covariates and individual constants."""
+        own = self._individual(e, individual)
+        if not self.layout.covariates:
+            return own
+        driving = len(self.layout.driving)
+        mean, scale = self.units.input_mean[driving:], self.units.input_scale[driving:]
+        standard = (np.asarray(self.covariates[e]) - mean) / scale
+        known = jnp.broadcast_to(jnp.asarray(standard, self.dtype), (self.members, len(standard)))
+        return known if own is None else jnp.concatenate([known, own], axis=-1)
+
+    def _forcing(self, times: np.ndarray, inputs: Any, e: int) -> Forcing | None:
+        layout, names = self.layout, ", ".join(self.layout.inputs)
+        if inputs is None and layout.inputs:
+            raise InputError(f"the model was trained with inputs: give `inputs` with {names} at each time")
+        if not layout.inputs and inputs is not None:
+            raise InputError("the model was trained without inputs: leave out `inputs`")
+        values = None if inputs is None else np.asarray(inputs, float)
+        if values is not None and (len(values) != len(times) or values.shape[-1] != len(layout.inputs)):
+            raise InputError(f"`inputs` must have a row per time and a column for each of {names}, got {values.shape}")
+        covariates = {name: [self.covariates[e][i]] for i, name in enumerate(layout.covariates)}
+        found = driving_at(times, values, covariates, self.units, layout)
+        if found is None:
+            return None
+        return jax.tree.map(lambda a: a[0, 0], found.forcing())
 
     def _check(self, state: Any, times: np.ndarray) -> None:
-        if state.shape[-len(self.state_shape) :] != self.state_shape:
-            raise InputError(f"`state` must have the shape (…, {self.state_shape}) of the model, got {state.shape}")
+        shapes = dict.fromkeys([self.state_shape, self.layout.state_shape(self.state_shape)])
+        if state.shape[-len(self.state_shape) :] not in shapes:
+            allowed = " or ".join(f"(…, {shape})" for shape in shapes)
+            raise InputError(f"`state` must have the shape {allowed} of the model, got {state.shape}")
         if times.ndim != 1 or len(times) < 1 or not (np.all(np.isfinite(times)) and np.all(np.diff(times) > 0)):
             raise InputError("`times` must be one-dimensional, finite and increasing")
         if not isinstance(state, Tracer) and not np.all(np.isfinite(state)):
             raise InputError("`state` must be finite, got NaN or infinity in it: start from an observed state")
 
-    def _as_trained(self, states: Array, clock: np.ndarray, begin: float, e: int) -> Array:
-        # An interval longer than any step of training is divided: the learnt field knows no longer step.
-        steps = steps_for(self.method, clock, begin, longest=self.longest_step, box=self.box, dtype=self.dtype)
-        return _forecast(numbers_as_arrays(self.method, self.dtype), self.levels, jnp.asarray(e), states, steps)
+    def _clock(self, times: np.ndarray) -> tuple[np.ndarray, float]:
+        return (times - times[0]) / self.units.time, self.units.clock(times[0])
 
-    def _adaptive(self, states: Array, clock: np.ndarray, begin: float, e: int, solver: str) -> Array:
+    def _as_trained(self, starts: Array, times: np.ndarray, e: int, forcing: Forcing | None, constants: Any) -> Array:
+        clock, begin = self._clock(times)
+        # An interval longer than any step of training is divided: the learnt field knows no longer step.
+        rules = {"longest": self.longest_step, "box": self.whole_box, "dtype": self.dtype}
+        steps = steps_for(self.method, clock, begin, forcing, **rules)
+        method = numbers_as_arrays(self.method, self.dtype)
+        return forecast_states(method, self.levels, jnp.asarray(e), starts, steps, constants)
+
+    def _adaptive(
+        self, starts: Array, times: np.ndarray, e: int, forcing: Forcing | None, constants: Any, solver: str
+    ) -> Array:
         if self.method.split(*_one_environment(self.levels)) is None:
             raise InputError(f"{type(self.method).__name__} has no vector field to give to an adaptive solver")
         method = numbers_as_arrays(self.method, self.dtype)
-        bounds = None if self.box is None else jnp.asarray([self.box.low, self.box.high], self.dtype)
-        moments, start = jnp.asarray(clock, self.dtype), jnp.asarray(begin, self.dtype)
-        solution = _solve(method, self.levels, jnp.asarray(e), states, moments, start, bounds, solver)
-        if not isinstance(states, Tracer):
+        clock, begin = self._clock(times)
+        steps = steps_between(clock, dtype=self.dtype, begin=begin, forcing=forcing)
+        if self.whole_box is not None:
+            steps = steps._replace(bounds=jnp.asarray([self.whole_box.low, self.whole_box.high], self.dtype))
+        moments = jnp.asarray(clock, self.dtype)
+        solution = solve_states(method, self.levels, jnp.asarray(e), starts, moments, steps, constants, solver)
+        if not isinstance(starts, Tracer):
             raw_time = solution._replace(
                 stopped=solution.stopped * self.units.time, until=solution.until * self.units.time
             )
             raise_if_failed(raw_time, solver=solver, begin=begin * self.units.time + self.units.origin)
         return solution.states
 
+    @property
+    def whole_box(self) -> Box | None:
+        """The region that whole states are kept in."""
+        return None if self.box is None else self.box.with_hidden(self.layout.hidden)
+
+    def batch(self, data: Trajectories) -> Batch:
+        """A data set as the model's programs take it."""
+        rules = {"longest": self.longest_step, "box": self.whole_box, "dtype": self.dtype, "layout": self.layout}
+        return prepare(self.with_covariates(data), self.units, self.method, **rules)
+
+    def with_covariates(self, data: Trajectories) -> Trajectories:
+        """The data with the covariates of environments that the model knows, where the data do not say."""
+        missing = [name for name in self.layout.covariates if name not in data.parameters]
+        if not missing or not set(data.environments) <= set(self.environments):
+            return data
+        rows = [self.covariates[self.environment_index(name)] for name in data.environments]
+        place = self.layout.covariates.index
+        found = {name: np.array([row[place(name)] for row in rows]) for name in missing}
+        return dataclasses.replace(data, parameters={**data.parameters, **found})
+
     def for_data(self, data: Trajectories) -> Levels:
         """The parameters for the environments of a data set, in its order; `InputError` if it does not fit."""
         check_fits(data, self.state_shape, self.channels)
+        check_inputs(self.with_covariates(data), self.layout)
         chosen = np.array([self.environment_index(name) for name in data.environments])
-        return self.levels._replace(specific=jax.tree.map(lambda a: a[:, chosen], self.levels.specific))
+        pick = lambda tree: jax.tree.map(lambda a: a[:, chosen], tree)
+        local = self.levels.local
+        if isinstance(local, Population):
+            local = local._replace(start=pick(local.start), individual=pick(local.individual))
+        return Levels(self.levels.shared, pick(self.levels.specific), local)
 
     def save(self, path: str | Path, *, overwrite: bool = True) -> None:
         """Write the model to one safetensors file that carries all that is needed to use it."""
@@ -174,39 +312,6 @@ class Model(eqx.Module):
         - `method`: the method itself, in place of its description in the file.
         """
         return cls(*read_model(path, using, method))
-
-
-@eqx.filter_jit
-def _forecast(method: Method, levels: Levels, e: Array, states: Array, steps: Steps) -> Array:
-    """Forecasts of all members from all states in one environment."""
-
-    def one(levels: Levels) -> Array:
-        dynamics = method.dynamics(levels.shared, jax.tree.map(lambda a: a[e], levels.specific))
-        return jax.vmap(lambda start: dynamics.forecast(start, steps))(states)
-
-    return jax.vmap(one)(levels)
-
-
-@eqx.filter_jit
-def _solve(
-    method: Method,
-    levels: Levels,
-    e: Array,
-    states: Array,
-    clock: Array,
-    begin: Array,
-    bounds: Array | None,
-    solver: str,
-) -> Solution:
-    """The same by an adaptive solver."""
-
-    def one(levels: Levels) -> Solution:
-        fields = method.split(levels.shared, jax.tree.map(lambda a: a[e], levels.specific))
-        assert fields is not None
-        field = kept_within(lambda t, x, u: fields[0](t, x, u) + fields[1](t, x, u), bounds)
-        return jax.vmap(lambda start: solve(field, start, clock, begin=begin, solver=solver))(states)
-
-    return jax.vmap(one)(levels)
 
 
 def _one_environment(levels: Levels) -> tuple[PyTree, PyTree]:

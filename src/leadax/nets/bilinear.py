@@ -1,7 +1,8 @@
 """Bilinear maps with transposes written by hand, differentiable in forward and in reverse mode."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache, partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -88,29 +89,39 @@ def _evaluate(function: Callable, left: ArrayLike, right: ArrayLike, *, batched:
     return mapped(left, right)
 
 
-def _abstract_eval(function: Callable, left: ShapedArray, right: ShapedArray, *, batched: Batched, static: tuple):
+def _abstract_eval(
+    function: Callable, left: ShapedArray, right: ShapedArray, *, batched: Batched, static: tuple
+) -> ShapedArray:
     arguments = (jax.ShapeDtypeStruct(a.shape, a.dtype) for a in (left, right))
     out = _shape(function, *arguments, batched, static)
     return ShapedArray(out.shape, out.dtype)
 
 
 @cache
-def _shape(function, left, right, batched, static) -> jax.ShapeDtypeStruct:
+def _shape(
+    function: Callable, left: Any, right: Any, batched: Batched, static: tuple[Hashable, ...]
+) -> jax.ShapeDtypeStruct:
     return jax.eval_shape(partial(_evaluate, function, batched=batched, static=static), left, right)
 
 
-def _batch(primitive: Primitive, arrays, axes, *, batched: Batched, static: tuple) -> tuple[Array, int]:
+def _batch(
+    primitive: Primitive, arrays: Sequence[Any], axes: Sequence[int | None], *, batched: Batched, static: tuple
+) -> tuple[Array, int]:
     first = [a if axis is None else jnp.moveaxis(a, axis, 0) for a, axis in zip(arrays, axes, strict=True)]
     over = tuple(axis is not None for axis in axes)
     return primitive.bind(*first, batched=(over, *batched), static=static), 0
 
 
-def _transpose_left(transpose: Callable, out: Array, _, right: ArrayLike, *, batched: Batched, static: tuple) -> Array:
+def _transpose_left(
+    transpose: Callable, out: Array, _: Any, right: ArrayLike, *, batched: Batched, static: tuple
+) -> Array:
     over = tuple((True, of_right) for _, of_right in batched)
     return _sum_over(_evaluate(transpose, out, right, batched=over, static=static), [not of for of, _ in batched])
 
 
-def _transpose_right(transpose: Callable, out: Array, left: ArrayLike, _, *, batched: Batched, static: tuple) -> Array:
+def _transpose_right(
+    transpose: Callable, out: Array, left: ArrayLike, _: Any, *, batched: Batched, static: tuple
+) -> Array:
     over = tuple((of_left, True) for of_left, _ in batched)
     return _sum_over(_evaluate(transpose, left, out, batched=over, static=static), [not of for _, of in batched])
 

@@ -1,6 +1,7 @@
 """Power iteration: the direction that a linear map stretches most."""
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +26,7 @@ def power_iteration(
     [1.0, 0.0]
     """
 
-    def step(_, v):
+    def step(_: Any, v: Array) -> Array:
         # Unlike `linear_transpose`, `vjp` also works for a map defined by `jax.custom_vjp`, and the image is needed.
         image, transpose = jax.vjp(linear, v)
         (back,) = transpose(image)

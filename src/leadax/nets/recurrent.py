@@ -10,21 +10,21 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
-from .._types import PRNGKey, State, Tangent
-from . import _checks
+from .._types import Inputs, PRNGKey, State, Tangent
+from . import _checks, _stack
 from .layers import Convolution, Dense
 
 
 class Cell(eqx.Module):
-    """Interface of recurrent cells: `(state, memory) -> (rate of change, memory)`."""
+    """Interface of recurrent cells: `(state, memory, inputs) -> (rate of change, memory)`."""
 
     @abc.abstractmethod
     def empty(self) -> PyTree:
         """The initial memory: zeros."""
 
     @abc.abstractmethod
-    def __call__(self, x: State, memory: PyTree) -> tuple[Tangent, PyTree]:
-        """Read the state `x`; return its rate of change and the new memory."""
+    def __call__(self, x: State, memory: PyTree, u: Inputs = None) -> tuple[Tangent, PyTree]:
+        """Read the state `x` and the inputs `u`; return the state's rate of change and the new memory."""
 
 
 class GRU(Cell):
@@ -43,15 +43,17 @@ class GRU(Cell):
     ((2,), (16,))
     """
 
-    inputs: Dense
+    reading: Dense
     gates: Dense
     candidate: Dense
     readout: Dense
+    inputs: int = eqx.field(static=True)
 
-    def __init__(self, state_shape: tuple[int, ...], *, key: PRNGKey, width: int = 64):
+    def __init__(self, state_shape: tuple[int, ...], *, key: PRNGKey, inputs: int = 0, width: int = 64):
         channels = _checks.vector("GRU", state_shape)
         keys = jax.random.split(key, 4)
-        self.inputs = Dense(channels, 3 * width, key=keys[0])
+        self.inputs = _checks.at_least(0, "GRU", "inputs", inputs)
+        self.reading = Dense(channels + inputs, 3 * width, key=keys[0])
         self.gates = Dense(width, 2 * width, key=keys[1], use_bias=False)
         self.candidate = Dense(width, width, key=keys[2], use_bias=False)
         self.readout = Dense(width, channels, key=keys[3])
@@ -60,9 +62,11 @@ class GRU(Cell):
         """h = 0."""
         return jnp.zeros(self.gates.weight.shape[-2], self.gates.weight.dtype)
 
-    def __call__(self, x: State, memory: Float[Array, " width"]) -> tuple[Tangent, Float[Array, " width"]]:
-        """Read the state `x`."""
-        for_r, for_z, for_candidate = jnp.split(self.inputs(x), 3)
+    def __call__(
+        self, x: State, memory: Float[Array, " width"], u: Inputs = None
+    ) -> tuple[Tangent, Float[Array, " width"]]:
+        """Read the state `x` and the inputs `u`."""
+        for_r, for_z, for_candidate = jnp.split(self.reading(_stack.with_inputs(x, u, self.inputs)), 3)
         r, z = jax.nn.sigmoid(jnp.stack([for_r, for_z]) + self.gates(memory).reshape(2, -1))
         candidate = jnp.tanh(for_candidate + self.candidate(r * memory))
         memory = z * memory + (1 - z) * candidate
@@ -125,17 +129,25 @@ class PredRNN(Cell):
     levels: tuple[SpatioTemporalLSTM, ...]
     readout: Dense
     space: tuple[int, ...] = eqx.field(static=True)
+    inputs: int = eqx.field(static=True)
 
     def __init__(
-        self, state_shape: tuple[int, ...], *, key: PRNGKey, width: int = 16, depth: int = 2, kernel_size: int = 3
+        self,
+        state_shape: tuple[int, ...],
+        *,
+        key: PRNGKey,
+        inputs: int = 0,
+        width: int = 16,
+        depth: int = 2,
+        kernel_size: int = 3,
     ):
         space, channels = _checks.field("PredRNN", state_shape)
         _checks.odd("PredRNN", "kernel_size", kernel_size)
         keys = jax.random.split(key, depth + 1)
-        sizes = [channels, *[width] * (depth - 1)]
+        self.inputs = _checks.at_least(0, "PredRNN", "inputs", inputs)
+        sizes = [channels + inputs, *[width] * (depth - 1)]
         self.levels = tuple(
-            SpatioTemporalLSTM(space, inputs, width, kernel_size, key=k)
-            for inputs, k in zip(sizes, keys[:-1], strict=True)
+            SpatioTemporalLSTM(space, size, width, kernel_size, key=k) for size, k in zip(sizes, keys[:-1], strict=True)
         )
         self.readout = Dense(width, channels, key=keys[-1])
         self.space = space
@@ -146,10 +158,10 @@ class PredRNN(Cell):
         zeros = jnp.zeros((*self.space, weight.shape[-2]), weight.dtype)
         return tuple((zeros, zeros) for _ in self.levels), zeros
 
-    def __call__(self, x: State, memory: PyTree) -> tuple[Tangent, PyTree]:
-        """Read the state `x`."""
+    def __call__(self, x: State, memory: PyTree, u: Inputs = None) -> tuple[Tangent, PyTree]:
+        """Read the state `x` and the inputs `u`."""
         own, m = memory
-        kept, signal = [], x
+        kept, signal = [], _stack.with_inputs(x, u, self.inputs)
         for level, (h, c) in zip(self.levels, own, strict=True):
             signal, c, m = level(signal, h, c, m)
             kept.append((signal, c))

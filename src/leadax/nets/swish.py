@@ -35,5 +35,5 @@ class Swish(eqx.Module):
         return jax.checkpoint(_swish, prevent_cse=False)(x, self.beta)
 
 
-def _swish(x, beta):
+def _swish(x: Array | float, beta: Array) -> Array:
     return x * jax.nn.sigmoid(x * jax.nn.softplus(beta)) / 1.1

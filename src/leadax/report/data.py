@@ -7,7 +7,7 @@ import numpy as np
 from ..data import Trajectories
 from ..errors import InputError
 from .fields import space_time
-from .lines import MAX_COLUMNS, lines
+from .lines import MAX_COLUMNS, input_lines, lines
 from .page import Page
 from .style import LARGEST, drawable, field_scale, framed, label, new_figure, short, styled, which_of
 
@@ -41,21 +41,24 @@ def data_page(data: Trajectories, title: str) -> Page:
 
 
 def data_figures(data: Trajectories) -> "dict[str, Figure]":
-    """The pictures of a data set by caption: snapshots of fields, lines for everything else."""
+    """The pictures of a data set by caption: snapshots of fields, lines for everything else, and for inputs."""
     if len(data.space) > 2:
         raise InputError(f"fields on a grid of {len(data.space)} dimensions cannot be drawn: select a plane of them")
     first = f"the first trajectory of {which_of(len(data.environments), MAX_ROWS)}"
     each = enumerate(data.channels[:MAX_CHANNELS])
     with styled():
+        driven = data.inputs is not None and data.inputs.ndim == 4
+        inputs = dict([input_lines(data, MAX_ROWS)]) if driven else {}
         if len(data.space) == 2:
             data, at = data.select(slice(MAX_ROWS), 0), f"at up to {SNAPSHOTS} times"
-            return {f"Channel {short(name)}: {first} {at}": _snapshots(data, c) for c, name in each}
+            return {f"Channel {short(name)}: {first} {at}": _snapshots(data, c) for c, name in each} | inputs
         if len(data.space) == 1:
             data = data.select(slice(MAX_ROWS), 0)
-            return {f"Channel {short(name)}: {first} over space and time": _space_time(data, c) for c, name in each}
+            over = "over space and time"
+            return {f"Channel {short(name)}: {first} {over}": _space_time(data, c) for c, name in each} | inputs
         groups = range(0, min(len(data.channels), MAX_CHANNELS), MAX_COLUMNS)
         shown = [range(len(data.channels))[begin:MAX_CHANNELS][:MAX_COLUMNS] for begin in groups]
-        return dict(lines(data, channels, MAX_ROWS) for channels in shown)
+        return dict(lines(data, channels, MAX_ROWS) for channels in shown) | inputs
 
 
 def _snapshots(data: Trajectories, channel: int) -> "Figure":
@@ -103,6 +106,7 @@ def _space_time(data: Trajectories, channel: int) -> "Figure":
 def _facts(data: Trajectories) -> dict[str, str]:
     span = lambda a: f"{a.min()}" if a.min() == a.max() else f"{a.min()} to {a.max()}"
     lengths = data.lengths[data.lengths > 0]
+    inputs = list(zip(data.input_names, data.input_kinds, strict=True))
     missing = 1 - data.observed.sum() / (lengths.sum() * np.prod(data.state_shape))
     return {
         "environments": str(len(data.environments)),
@@ -110,6 +114,7 @@ def _facts(data: Trajectories) -> dict[str, str]:
         "points per trajectory": span(lengths),
         "time": f"{np.nanmin(data.times):g} to {np.nanmax(data.times):g}",
         "channels": ", ".join(map(short, data.channels)),
+        **({"inputs": ", ".join(f"{short(name)} ({kind})" for name, kind in inputs)} if inputs else {}),
         "grid": " × ".join(map(str, data.space)) or "none",
         "values": f"{np.nanmin(data.states):.4g} to {np.nanmax(data.states):.4g}",
         "missing": f"{missing:.1%}",

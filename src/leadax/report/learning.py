@@ -35,7 +35,7 @@ def learning_curves(models: "Mapping[str, Model]") -> "Figure | None":
 
     They have axes of their own: the loss has the penalty in it, and is in standard units.
     """
-    runs = {name: model.training for name, model in models.items() if model.training and model.training.looks}
+    runs = {name: model.training for name, model in models.items() if model.training and model.training.history}
     if not runs:
         return None
     colours, curves = method_colours(models), {name: _recorded(training) for name, training in runs.items()}
@@ -51,7 +51,7 @@ def learning_curves(models: "Mapping[str, Model]") -> "Figure | None":
 
 def learning_caption(models: "Mapping[str, Model]") -> str:
     """What `learning_curves` shows, and what it leaves out."""
-    runs = {name: model.training for name, model in models.items() if model.training and model.training.looks}
+    runs = {name: model.training for name, model in models.items() if model.training and model.training.history}
     curves = {name: _recorded(training) for name, training in runs.items()}
     held_out = [kind.split()[0] for kind in ("test error", "validation error") if _have(curves, (kind,))]
     sides = [
@@ -71,11 +71,11 @@ def learning_caption(models: "Mapping[str, Model]") -> str:
 
 
 def _recorded(training: "Training") -> dict[str, np.ndarray]:
-    looks = training.looks
+    history = training.history
     recorded = {
-        "test error": [look.test for look in looks],
-        "validation error": [look.validation for look in looks],
-        "training loss": [look.loss for look in looks],
+        "test error": [snapshot.test for snapshot in history],
+        "validation error": [snapshot.validation for snapshot in history],
+        "training loss": [snapshot.loss for snapshot in history],
     }
     return {kind: drawable(np.array(values, float)) for kind, values in recorded.items() if None not in values}
 
@@ -88,7 +88,7 @@ def _panel(
     axis: "Axes", kinds: Sequence[str], curves: Curves, runs: "Mapping[str, Training]", colours: Mapping[str, str]
 ) -> None:
     for name, training in runs.items():
-        steps = np.array([look.step for look in training.looks])
+        steps = np.array([snapshot.step for snapshot in training.history])
         for kind in kinds:
             if kind in curves[name]:
                 _seeds(axis, steps, curves[name][kind], color=colours[name], **KINDS[kind])

@@ -1,10 +1,11 @@
-"""Trajectories of data over time and in the plane, with one row per environment."""
+"""Trajectories and inputs of data over time, and states in the plane, with one row per environment."""
 
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..data import Trajectories
+from ..data.input_series import HELD, impulse_channel
 from .style import COLOURS, drawable, label, new_figure, short, which_of
 
 if TYPE_CHECKING:
@@ -38,6 +39,42 @@ def lines(data: Trajectories, shown: range, most_rows: int) -> "tuple[str, Figur
     if plane:
         axes[-1, -1].set_xlabel(names[0])
     return _caption(data, shown, rows, plane=plane), figure
+
+
+def input_lines(data: Trajectories, most_rows: int) -> "tuple[str, Figure]":
+    """A caption, and one row per environment with an axis for each of the first inputs, drawn as they act."""
+    columns = min(len(data.input_names), MAX_COLUMNS)
+    rows = min(len(data.environments), most_rows, max(1, MAX_PANELS // columns))
+    drawn = data.select(slice(rows), slice(MAX_LINES)).with_inputs_filled()
+    figure = new_figure(min(10.0, 2.6 * columns + 2), 0.6 + 1.0 * rows)
+    axes = figure.subplots(rows, columns, squeeze=False, sharex=True)
+    for e, row in enumerate(axes):
+        row[0].set_title(label(data.environments[e], 80), loc="left")
+        for c, axis in enumerate(row):
+            _input_over_time(axis, drawn, e, c)
+    for axis in axes[-1]:
+        axis.set_xlabel("time")
+    names = ", ".join(short(name) for name in data.input_names[:columns])
+    first = f" (the first {columns} of {len(data.input_names)} inputs)" if columns < len(data.input_names) else ""
+    return f"Inputs: {names}{first} over time: {which_of(len(data.environments), rows)}", figure
+
+
+def _input_over_time(axis: "Axes", data: Trajectories, e: int, c: int) -> None:
+    assert data.inputs is not None
+    times, values = drawable(data.times[e]), drawable(data.inputs[e, ..., c])
+    kind = data.input_kinds[c]
+    style = {"color": COLOURS[c], "alpha": 1.0}
+    for i in range(data.counts[e]):
+        seen = np.isfinite(values[i])
+        t, u = times[i, seen], values[i, seen]
+        if impulse_channel(kind) is None:
+            steps = "steps-post" if kind == HELD else "default"
+            axis.plot(t, u, drawstyle=steps, rasterized=len(t) > MAX_VECTOR, **style)
+        else:
+            axis.plot(t, 0 * u, lw=0.5, **style)
+            axis.vlines(t[u != 0], 0, u[u != 0], **style)
+        style["alpha"] = 0.35
+    axis.set_ylabel(label(data.input_names[c], 18))
 
 
 def _caption(data: Trajectories, shown: range, rows: int, *, plane: bool) -> str:

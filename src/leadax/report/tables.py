@@ -106,7 +106,7 @@ def learning_table(models: "Mapping[str, Model]") -> Table:
     """Where training ended, as the runs recorded it; means over seeds."""
     rows = []
     for name, model in models.items():
-        last = model.training.looks[-1] if model.training and model.training.looks else None
+        last = model.training.history[-1] if model.training and model.training.history else None
         errors = [last.loss, last.error, last.validation, last.test] if last else [None] * 4
         rows.append([short(name), *map(_mean, errors), str(model.members), *_cost(model)])
     names = ["loss", "training error", "validation error", "test error"]

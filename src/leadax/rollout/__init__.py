@@ -13,6 +13,7 @@ from .adaptive import solve as solve
 from .bounds import kept_within as kept_within
 from .fixed import rollout as rollout
 from .fixed import runge_kutta_step as runge_kutta_step
+from .forced import solve_forced as solve_forced
 from .outcome import Solution as Solution
 from .outcome import raise_if_failed as raise_if_failed
 from .solvers import SOLVERS as SOLVERS

@@ -117,7 +117,17 @@ def solve(
 
 
 @eqx.filter_jit
-def _solve_compiled(field, start, times, inputs, begin, jumps, tolerances, solver, max_steps) -> Solution:
+def _solve_compiled(
+    field: VectorField,
+    start: State,
+    times: Array,
+    inputs: InputFunction | None,
+    begin: Array,
+    jumps: Array | None,
+    tolerances: tuple[Array, Array],
+    solver: str,
+    max_steps: int,
+) -> Solution:
     rtol, atol = tolerances
     forcing = {"begin": begin, "inputs": inputs, "jumps": jumps}
     return solve(field, start, times, **forcing, solver=solver, rtol=rtol, atol=atol, max_steps=max_steps)

@@ -67,7 +67,8 @@ def rollout(
     anew = None if restart is None else departures(steps, restart)
     states = start[None]
     if len(steps.sizes) > 0:
-        states = jnp.concatenate([states, _scan(field, table, start, rows, anew)])
+        impulses = None if steps.impulses is None else steps.impulses.astype(start.dtype)
+        states = jnp.concatenate([states, _scan(field, table, start, rows, impulses, anew)])
     return states if steps.landing is None else states[steps.landing]
 
 
@@ -118,7 +119,9 @@ def _along(first: Array, change: Array, c: float) -> Array:
     return first + c * change if c else first
 
 
-def _scan(field: VectorField, table: Tableau, start: State, rows: tuple, anew: Restart | None) -> Array:
+def _scan(
+    field: VectorField, table: Tableau, start: State, rows: tuple, impulses: Array | None, anew: Restart | None
+) -> Array:
     """The state after each step; `rows` are the times, sizes and inputs of the steps, `anew` their restarts."""
     times, _, inputs = rows
     # The field is defined at the start, so padding evaluates it there.
@@ -127,12 +130,13 @@ def _scan(field: VectorField, table: Tableau, start: State, rows: tuple, anew: R
 
     # The state is all that is carried: the gradient of a scan costs more with every further array in the carry.
     def advance(state: State, now: tuple) -> tuple[State, State]:
-        (t, h, ends), here = now
+        (t, h, ends), impulse, here = now
         x = state if here is None else jnp.where(here.where, here.states, state)
+        x = x if impulse is None else x + jnp.broadcast_to(impulse, x.shape)
         end = _step_or_hold(field, table, h, (t, x, ends), refuge)
         return end, end
 
-    return jax.lax.scan(advance, start, (rows, anew))[1]
+    return jax.lax.scan(advance, start, (rows, impulses, anew))[1]
 
 
 def _step_or_hold(field: VectorField, table: Tableau, h: Time, here: tuple, refuge: tuple) -> State:

@@ -1,6 +1,7 @@
 """The adaptive methods by name, and how each chooses its steps."""
 
 from collections.abc import Callable
+from typing import Any
 
 import diffrax
 from jaxtyping import Array
@@ -31,7 +32,7 @@ class StopWhenStuck(diffrax.PIDController):
     the first moments of a stiff system and its last; here the limit is the spacing of numbers at the current time.
     """
 
-    def adapt_step_size(self, t0, t1, *args, **kwargs):
+    def adapt_step_size(self, t0: Any, t1: Any, *args: Any, **kwargs: Any) -> Any:
         """As in Diffrax, but fails with `dt_min_reached` if the next step is empty or no smaller than a failed one."""
         keep, start, end, jump, state, result = super().adapt_step_size(t0, t1, *args, **kwargs)
         # Comparisons with NaN are false, so a step to NaN is stuck too.

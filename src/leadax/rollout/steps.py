@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, DTypeLike, Float, Int
 
+from leadax.data.forcing import Forcing
 from leadax.errors import InputError
 
 
@@ -19,7 +20,8 @@ class Steps(NamedTuple):
     - `landing`: after how many steps each observation is reached; None for one step per interval;
     - `departure`: which observation a step departs from, -1 if it starts between two; None for one step per interval;
     - `bounds`: the lowest and the highest value of each channel that the field is evaluated at (`kept_within`); None
-      for no bounds.
+      for no bounds;
+    - `impulses`: what is added to each channel of the state where a step starts; None for nothing.
     """
 
     times: Float[Array, " step"]
@@ -28,6 +30,7 @@ class Steps(NamedTuple):
     landing: Int[Array, " time"] | None = None
     departure: Int[Array, " step"] | None = None
     bounds: Float[Array, "2 channel"] | None = None
+    impulses: Float[Array, "step channel"] | None = None
 
 
 class Restart(NamedTuple):
@@ -48,13 +51,15 @@ def steps_between(
     substeps: int = 1,
     dtype: DTypeLike,
     begin: Float[np.ndarray, "*batch"] | float = 0.0,
+    forcing: Forcing | None = None,
 ) -> Steps:
     """Divide the intervals between observations into equal steps: max(`substeps`, ⌈gap / `longest`⌉) in each.
 
     - `times`: since each trajectory's start, in float64; a short trajectory is padded by repeating its last time;
     - `longest`: upper limit for the size of a step; None for no limit;
     - `dtype`: of the times and sizes returned;
-    - `begin`: when each trajectory starts. It is added to `Steps.times` and does not affect the sizes.
+    - `begin`: when each trajectory starts. It is added to `Steps.times` and does not affect the sizes;
+    - `forcing`: inputs and impulses along the trajectories.
 
     All trajectories get the same number of steps: the spare ones have size 0. Runs on the host, not under `jit`.
 
@@ -69,15 +74,44 @@ def steps_between(
     _check(times, longest, substeps)
     counts = _counts(np.diff(times), longest, substeps)
     if counts.max(initial=0) <= 1:
-        return Steps(jnp.asarray(times[..., :-1] + begin, dtype), jnp.asarray(np.diff(times), dtype))
+        steps = Steps(jnp.asarray(times[..., :-1] + begin, dtype), jnp.asarray(np.diff(times), dtype))
+        interval = np.broadcast_to(np.arange(times.shape[-1] - 1), (*times.shape[:-1], times.shape[-1] - 1))
+        return _forced(steps, forcing, interval, np.zeros(interval.shape), np.ones(interval.shape), dtype)
     landing = np.cumsum(np.insert(counts, 0, 0, axis=-1), axis=-1)
-    starts, sizes, departure = _divide(times, landing)
-    return Steps(
+    starts, sizes, departure, interval = _divide(times, landing)
+    steps = Steps(
         jnp.asarray(starts + begin, dtype),
         jnp.asarray(sizes, dtype),
         landing=jnp.asarray(landing, jnp.int32),
         departure=jnp.asarray(departure, jnp.int32),
     )
+    origin = np.take_along_axis(times, interval, axis=-1)
+    gaps = np.take_along_axis(np.diff(times), interval, axis=-1)
+    share = lambda moments: (moments - origin) / np.where(gaps > 0, gaps, 1.0)
+    return _forced(steps, forcing, interval, share(starts), share(starts + sizes), dtype)
+
+
+def _forced(
+    steps: Steps, forcing: Forcing | None, interval: np.ndarray, begin: np.ndarray, end: np.ndarray, dtype: DTypeLike
+) -> Steps:
+    """The steps with their shares of inputs and impulses.
+
+    - `interval`: that each step is in; `begin`, `end`: where in its interval it starts and ends, from 0 to 1.
+    """
+    if forcing is None:
+        return steps
+    inputs = impulses = None
+    if forcing.first is not None and forcing.last is not None:
+        spare = (1,) * (forcing.first.ndim - interval.ndim)
+        along = lambda array: array.reshape(*array.shape, *spare)
+        pick = lambda array: np.take_along_axis(array, along(interval), axis=interval.ndim - 1)
+        first, last = pick(forcing.first), pick(forcing.last)
+        ends = [first + along(share) * (last - first) for share in (begin, end)]
+        inputs = jnp.asarray(np.stack(ends, axis=interval.ndim), dtype)
+    if forcing.impulses is not None:
+        added = np.take_along_axis(forcing.impulses, interval[..., None], axis=interval.ndim - 1)
+        impulses = jnp.asarray(np.where((begin == 0)[..., None], added, 0.0), dtype)
+    return steps._replace(inputs=inputs, impulses=impulses)
 
 
 def departures(steps: Steps, restart: Restart) -> Restart:
@@ -114,16 +148,15 @@ def _counts(gaps: np.ndarray, longest: float | None, substeps: int) -> np.ndarra
     return np.where(gaps > 0, np.maximum(wanted, substeps), 0).astype(int)
 
 
-def _divide(times: np.ndarray, landing: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Starts, sizes and departures of the steps of all trajectories, padded to the largest number of steps."""
+def _divide(times: np.ndarray, landing: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Starts, sizes, departures and intervals of the steps of all trajectories, padded to the largest number."""
     length = int(landing.max())
     flat = zip(times.reshape(-1, times.shape[-1]), landing.reshape(-1, times.shape[-1]), strict=True)
     rows = [_divide_one(*row, length) for row in flat]
-    starts, sizes, departure = (np.stack(part).reshape(*times.shape[:-1], length) for part in zip(*rows, strict=True))
-    return starts, sizes, departure
+    return tuple(np.stack(part).reshape(*times.shape[:-1], length) for part in zip(*rows, strict=True))
 
 
-def _divide_one(times: np.ndarray, landing: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _divide_one(times: np.ndarray, landing: np.ndarray, length: int) -> tuple[np.ndarray, ...]:
     """The steps of one trajectory, and empty steps at its last time up to `length` of them."""
     counts, steps = np.diff(landing), np.arange(landing[-1])
     interval = np.repeat(np.arange(len(counts)), counts)
@@ -131,7 +164,7 @@ def _divide_one(times: np.ndarray, landing: np.ndarray, length: int) -> tuple[np
     starts = times[interval] + (steps - landing[interval]) * sizes
     departure = np.where(steps == landing[interval], interval, -1)
     pad = lambda row, value: np.pad(row, (0, length - len(row)), constant_values=value)
-    return pad(starts, times[-1]), pad(sizes, 0.0), pad(departure, -1)
+    return pad(starts, times[-1]), pad(sizes, 0.0), pad(departure, -1), pad(interval, len(counts) - 1)
 
 
 def _check(times: np.ndarray, longest: float | None, substeps: int) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..data import Trajectories
 from ..evaluate import evaluate, solver_gap
+from ..methods import Method
 from ..model import Model
 from ..yardsticks import Yardsticks
 from .run_folder import MODEL, YARDSTICKS, RunFolder
@@ -27,6 +28,12 @@ def finish(
         assert model.training is not None
         document["validation"] = {**evaluate(model, validation).to_json(), "kept": list(model.training.kept or ())}
     folder.write_result({**document, "run": str(folder.path)})
+
+
+def finished_model(folder: RunFolder, method: Method) -> Model:
+    """The model of a finished run; an `InputError` if the folder is damaged."""
+    folder.result()  # refuses a damaged one
+    return Model.load(folder.path / MODEL, method=method)
 
 
 def _result(model: Model, simple: Yardsticks, train: Trajectories, test: Trajectories | None) -> dict[str, Any]:
@@ -54,7 +61,7 @@ def _on_test_data(model: Model, simple: Yardsticks, test: Trajectories) -> dict[
     smallest = model.training.smallest_test_errors or tuple(last.mse_per_seed)
     return {
         **last.to_json(),
-        "baselines": simple.document(test, protocol=last.protocol),
+        "baselines": simple.document(test, protocol=last.protocol, warmup=model.warmup),
         "last": _number(last.mse),
         "minimum": _number(sum(smallest) / len(smallest)),
         "minimum_per_seed": [_number(float(value)) for value in smallest],

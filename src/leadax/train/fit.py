@@ -1,20 +1,24 @@
 """`fit`: from a method, data and a few choices to a training run, and from that to a model."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import optax
 
 from .._types import PRNGKey
 from ..data import Trajectories
+from ..data.latent import Latent
 from ..defaults import Defaults
 from ..errors import InputError
 from ..methods import Method
 from ..model import Model
-from .finish import finish
+from .finish import finish, finished_model
 from .recipe import Monitor, Recipe, Start
-from .run_folder import MODEL, RunFolder
-from .trainer import Asked
+from .run_folder import RunFolder
+from .trainer import Request, chosen_defaults
+
+Conclude: TypeAlias = Callable[[Model], Model]
 
 
 def fit(
@@ -29,6 +33,8 @@ def fit(
     learning_rate: float | None = None,
     optimiser: str | optax.GradientTransformation = "adam",
     defaults: Defaults | None = None,
+    latent: Latent | None = None,
+    covariates: Sequence[str] = (),
     recipe: Recipe = Recipe(),
     start: Start | None = None,
     run: str | Path | None = None,
@@ -46,6 +52,8 @@ def fit(
     - `learning_rate`: the highest during training, 1e-3 by default; `optimiser`: `adam`, `muon`, or an Optax optimiser,
       which has a learning rate of its own and is recorded as `custom`: resume with the same;
     - `defaults`: what the method leaves open; `leadax.preset("lotka-volterra", train)` has the paper's;
+    - `latent`: what is to be inferred of each trajectory, see `Latent`: by default its start, if the data are noisy;
+      `covariates`: the parameters of environments that the vector field is to see;
     - `recipe`: further choices, see `Recipe`; `start`: begin from these parameters instead of random ones;
     - `run`: a folder for checkpoints, metrics, the model and its errors. An unfinished run there is resumed, the model
       of a finished one is returned;
@@ -59,18 +67,34 @@ def fit(
     >>> model.environments
     ('e0', 'e1')
     """
-    asked = Asked(train, key, steps, seeds, test, validation, optimiser, defaults, recipe, start)
-    trainer = asked.trainer([method], [learning_rate])
+    chosen = chosen_defaults(train, defaults, latent, covariates)
+    request = Request(train, key, steps, seeds, test, validation, optimiser, chosen, recipe, start)
+    return carry_out(request, method, learning_rate, run, monitor)
+
+
+def carry_out(
+    request: Request,
+    method: Method,
+    learning_rate: float | None,
+    run: str | Path | None,
+    monitor: Monitor,
+    conclude: Conclude = lambda model: model,
+) -> Model:
+    """Train what was asked for, and leave everything in the run's folder.
+
+    **Arguments**
+
+    - `conclude`: what is added to the model once it is trained, before it is saved.
+    """
+    trainer = request.trainer([method], [learning_rate])
     if run is None:
-        return trainer.trained(monitor, None)[0]
-    folder = RunFolder(run, monitor.warn)
-    with folder.locked():
+        return conclude(trainer.trained(monitor, None)[0])
+    with RunFolder(run, monitor.warn).locked() as folder:
         folder.agree(trainer.configs[0])
         if folder.finished:
-            folder.result()  # refuses a damaged one
-            return Model.load(folder.path / MODEL, method=trainer.methods[0])
-        model = trainer.trained(monitor, folder)[0]
-        finish(folder, model, train, test, validation)
+            return finished_model(folder, trainer.methods[0])
+        model = conclude(trainer.trained(monitor, folder)[0])
+        finish(folder, model, request.train, request.test, request.validation)
         return model
 
 
@@ -86,6 +110,8 @@ def fit_side_by_side(
     learning_rates: Sequence[float] | None = None,
     optimiser: str | optax.GradientTransformation = "adam",
     defaults: Defaults | None = None,
+    latent: Latent | None = None,
+    covariates: Sequence[str] = (),
     recipe: Recipe = Recipe(),
     monitor: Monitor = Monitor(),
 ) -> list[Model]:
@@ -109,6 +135,7 @@ def fit_side_by_side(
     rates = [None] * len(methods) if learning_rates is None else list(learning_rates)
     if len(rates) != len(methods):
         raise InputError(f"`learning_rates` must have one number per method, got {len(rates)} for {len(methods)}")
-    asked = Asked(train, key, steps, seeds, test, validation, optimiser, defaults, recipe, None)
-    trainer = asked.trainer(methods, rates)
+    chosen = chosen_defaults(train, defaults, latent, covariates)
+    request = Request(train, key, steps, seeds, test, validation, optimiser, chosen, recipe, None)
+    trainer = request.trainer(methods, rates)
     return trainer.trained(monitor, None)

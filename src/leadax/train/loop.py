@@ -17,9 +17,10 @@ from ..data.batch import Batch
 from ..data.units import Units
 from ..errors import RunError
 from ..evaluate import summarise
-from ..evaluate.errors import error_sums
+from ..evaluate.errors import error_sums, known_points
 from ..methods import Levels, Method
-from ..records import Config, Look
+from ..records import Config, Snapshot
+from .populations import with_population
 from .recipe import Interrupted, Monitor
 from .run_folder import RunFolder
 from .sampling import ScheduledSampling
@@ -39,17 +40,23 @@ class Stage(NamedTuple):
 
 
 class HeldOut(NamedTuple):
-    """Data that are evaluated during training but never learnt from: to test on, or to choose the best model by."""
+    """Data that are evaluated during training but never learnt from: to test on, or to choose the best model by.
+
+    - `warmup`: how many points of a trajectory a forecast is told; `train`: the data that are learnt from.
+    """
 
     batch: Batch
     units: Units
     data: Trajectories
     protocol: str
+    warmup: int
+    train: Batch
 
     def errors(self, method: Method, levels: Levels) -> np.ndarray:
         """The mean squared error of each member."""
-        sums = error_sums(method, levels, self.batch)
-        return summarise(sums, self.batch, self.units, self.data, self.protocol).mse_per_seed
+        levels = with_population(method, levels, self.train)
+        sums = error_sums(method, levels, self.batch, known_points(self.batch, self.warmup))
+        return summarise(sums, self.batch, self.units, self.data, self.protocol, self.warmup).mse_per_seed
 
 
 class Best(NamedTuple):
@@ -117,7 +124,7 @@ class Loop:
     task: Task
     monitor: Monitor
     folder: RunFolder | None
-    looks: list[Look] = field(default_factory=list)
+    history: list[Snapshot] = field(default_factory=list)
     best: Best | None = None
     seconds_per_step: float | None = None
 
@@ -125,7 +132,7 @@ class Loop:
         """Train to the end, from this state or from the newest checkpoint in the folder."""
         state = self._placed(self._resumed(state))
         step = int(state.step[0])
-        begun, spent = time.perf_counter(), self.looks[-1].seconds if self.looks else 0.0
+        begun, spent = time.perf_counter(), self.history[-1].seconds if self.history else 0.0
         good = older = jax.device_get(state)
         retries, failed, explosion = 0, -1, self.task.explosion
         while step < self.task.steps:
@@ -154,7 +161,7 @@ class Loop:
             if saving and step > failed:
                 retries = 0
             if self.folder and (saving or stop):
-                self.folder.save_checkpoint((jax.device_get(state), self.best), step, self.task.config, self.looks)
+                self.folder.save_checkpoint((jax.device_get(state), self.best), step, self.task.config, self.history)
             if stop:
                 where = f"; run the same command again to continue from {self.folder.path}" if self.folder else ""
                 raise Interrupted(f"stopped at step {step} of {self.task.steps}{where}")
@@ -170,9 +177,9 @@ class Loop:
         template = lambda step: jax.eval_shape(lambda: (self._entered(state, self.task.stage(step - 1)), self.best))
         found = self.folder.load_checkpoint(template, self.task.config)
         if found:
-            (state, self.best), _, looks = found
-            self.looks = list(looks)
-        self.folder.rewrite_metrics(self.looks)
+            (state, self.best), _, history = found
+            self.history = list(history)
+        self.folder.rewrite_metrics(self.history)
         return state
 
     def _entered(self, state: TrainState, stage: int) -> TrainState:
@@ -222,9 +229,9 @@ class Loop:
         if not self.task.retry or retries > RETRIES:
             raise RunError(f"{what}: try a smaller learning rate, more substeps, or --on-divergence retry")
         self.monitor.warn(f"{what}: continuing from there with half the learning rate")
-        self.looks = [look for look in self.looks if look.step <= kept]
+        self.history = [snapshot for snapshot in self.history if snapshot.step <= kept]
         if self.folder:
-            self.folder.rewrite_metrics(self.looks)
+            self.folder.rewrite_metrics(self.history)
         return good._replace(rate=np.where(wrong, good.rate * np.float32(0.5), good.rate).astype(good.rate.dtype))
 
     def _look(self, state: TrainState, progress: Progress, step: int, seconds: float) -> None:
@@ -233,7 +240,7 @@ class Loop:
         if self.best is not None and validation is not None:
             self.best = self.best.improved(state.levels, validation, step)
         each = lambda values: tuple(float(value) for value in values)
-        look = Look(
+        snapshot = Snapshot(
             step=step,
             loss=each(progress.loss),
             error=each(progress.terms.error.mean(axis=1)),
@@ -242,10 +249,10 @@ class Loop:
             seconds=seconds,
             validation=None if validation is None else each(validation),
         )
-        self.looks.append(look)
+        self.history.append(snapshot)
         if self.folder:
-            self.folder.log(look)
-        self.monitor.listen(look, self.task.steps)
+            self.folder.log(snapshot)
+        self.monitor.listen(snapshot, self.task.steps)
 
     def _placed(self, state: TrainState) -> TrainState:
         """The state on its devices."""

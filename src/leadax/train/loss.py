@@ -11,8 +11,8 @@ from .._types import PRNGKey
 from ..data.batch import Batch
 from ..evaluate.errors import squared_error
 from ..methods import Levels, Method, Regulariser
+from ..methods.local import Local, forecast, points_seen, widths
 from ..penalties import Points
-from ..rollout import Restart
 
 
 class Terms(NamedTuple):
@@ -20,6 +20,19 @@ class Terms(NamedTuple):
 
     error: Float[Array, " env"]
     penalty: Float[Array, " env"]
+
+
+class Sums(NamedTuple):
+    """What the trajectories of one environment add up to.
+
+    - `error`: squared errors; `observed`: how many values were;
+    - `tie`: squared gaps where a forecast restarts from an inferred state; `prior`: of what is inferred.
+    """
+
+    error: Float[Array, "*env"]
+    observed: Float[Array, "*env"]
+    tie: Float[Array, "*env"]
+    prior: Float[Array, "*env"]
 
 
 def loss(
@@ -36,18 +49,34 @@ def loss(
     The error is a *mean* over environments, trajectories, times, channels and pixels while Ω is *summed* over
     environments, as in the experiments of the paper: λ does not carry over to other numbers of them.
 
+    Where states are inferred, forecasts start and restart from them: a restart adds the squared distances of its state
+    from the forecast that ends there and from what was observed. The prior, of hidden starts and individual constants,
+    has the weight that makes them most likely under Gaussian noise as large as the present error.
+
     **Arguments**
 
     - `carry`: what the penalty carries between steps, stacked over environments;
-    - `restart`: where forecasts restart from the data; None for nowhere.
+    - `restart`: where forecasts restart from the data, or from inferred states; None for nowhere.
 
     Returns the loss, and its terms together with the new carry.
     """
-    in_environment = partial(_in_environment, method, levels.shared)
-    sums, counts, penalties, carry = jax.vmap(in_environment)(levels.specific, carry, batch, restart)
-    error = jnp.sum(sums) / jnp.sum(counts)
-    terms = Terms(sums / jnp.maximum(counts, 1), penalties)
-    return error + _weighted(method.regulariser(), error, jnp.sum(penalties)), (terms, carry)
+    in_environment = partial(_in_environment, method, levels.shared, _widths(levels.local, batch))
+    sums, penalties, carry = jax.vmap(in_environment)(levels.specific, levels.local, carry, batch, restart)
+    count = jnp.sum(sums.observed)
+    error = jnp.sum(sums.error) / count
+    terms = Terms(sums.error / jnp.maximum(sums.observed, 1), penalties)
+    value = error + _weighted(method.regulariser(), error, jnp.sum(penalties))
+    if isinstance(levels.local, Local):
+        value += (jnp.sum(sums.tie) + jax.lax.stop_gradient(error) * jnp.sum(sums.prior)) / count
+    return value, (terms, carry)
+
+
+def _widths(local: "Local | tuple[()]", batch: Batch) -> Array | None:
+    """The widths of the prior of individual constants: they follow the constants, and have no gradient."""
+    if not isinstance(local, Local) or local.individual is None:
+        return None
+    real = batch.complete[:, :, 0].astype(local.individual.dtype)
+    return jax.lax.stop_gradient(widths(local.individual, real))
 
 
 def _weighted(regulariser: Regulariser | None, error: Array, total: Array) -> Array | float:
@@ -61,31 +90,83 @@ def _weighted(regulariser: Regulariser | None, error: Array, total: Array) -> Ar
     return regulariser.weight * jax.lax.stop_gradient(ratio) * total
 
 
-def _in_environment(method: Method, shared: PyTree, specific: PyTree, carry: PyTree, batch: Batch, restart):
-    """The sum of squared errors of one environment, how many there are, its Ω and the new carry."""
-    squares = jax.vmap(partial(_squares, method, shared, specific))(batch, restart)
-    error, count = jnp.sum(squares), jnp.sum(batch.observed, dtype=squares.dtype)
+def _in_environment(
+    method: Method,
+    shared: PyTree,
+    width: Array | None,
+    specific: PyTree,
+    local: "Local | tuple[()]",
+    carry: PyTree,
+    batch: Batch,
+    restart: Array | None,
+) -> tuple[Sums, Array, PyTree]:
+    """The sums of one environment, its Ω and the new carry."""
+    each, states = jax.vmap(partial(_in_trajectory, method, shared, specific, width))(local, batch, restart)
+    sums = jax.tree.map(jnp.sum, each)
     regulariser = method.regulariser()
     if regulariser is None:
-        return error, count, jnp.zeros_like(error), carry
+        return sums, jnp.zeros_like(sums.error), carry
     # Points of all trajectories in a row: fewer axes, which a CPU is faster with.
     row = lambda a: a.reshape(-1, *a.shape[2:])
-    points = Points(row(batch.clock), row(batch.states))
-    weights = row(batch.complete).astype(error.dtype)
+    seen = points_seen(batch, local.individual if isinstance(local, Local) else None)
+    points = Points(row(batch.clock), row(states), None if seen is None else row(seen))
+    weights = row(batch.complete).astype(sums.error.dtype)
     penalty, carry = regulariser.penalty(regulariser.subject(shared, specific), points, weights, carry)
-    return error, count, penalty, carry
+    return sums, penalty, carry
 
 
-def _squares(method: Method, shared: PyTree, specific: PyTree, trajectory: Batch, restart) -> Float[Array, ""]:
-    """The sum of squared errors of one trajectory."""
-    if trajectory.slopes is None:
-        restarts = None if restart is None else Restart(restart, trajectory.states)
-        predicted = method.dynamics(shared, specific).forecast(trajectory.states[0], trajectory.steps, restarts)
-        return jnp.sum(squared_error(predicted, trajectory.states, trajectory.observed))
+def _in_trajectory(
+    method: Method,
+    shared: PyTree,
+    specific: PyTree,
+    width: Array | None,
+    local: "Local | tuple[()]",
+    trajectory: Batch,
+    restart: Array | None,
+) -> tuple[Sums, Array]:
+    """The sums of one trajectory, and the states at which Ω is evaluated: observed ones, or forecasts of them."""
+    count = jnp.sum(trajectory.observed, dtype=trajectory.states.dtype)
+    nothing = jnp.zeros_like(count)
+    if trajectory.slopes is not None:
+        return Sums(_slope_error(method, shared, specific, trajectory), count, nothing, nothing), trajectory.states
+    predicted = forecast(method.dynamics(shared, specific), local, trajectory, restart)
+    seen = predicted[..., : trajectory.states.shape[-1]]
+    error = jnp.sum(squared_error(seen, trajectory.states, trajectory.observed))
+    if not isinstance(local, Local):
+        return Sums(error, count, nothing, nothing), trajectory.states
+    sums = Sums(error, count, _tie(local, predicted, trajectory, restart), _prior(local, width, trajectory))
+    return sums, jax.lax.stop_gradient(predicted)
+
+
+def _tie(local: Local, predicted: Array, trajectory: Batch, restart: Array | None) -> Float[Array, ""]:
+    """What ties the pieces of a trajectory together where its forecast restarts."""
+    if restart is None:
+        return jnp.zeros((), predicted.dtype)
+    like = lambda mask, array: mask.reshape(-1, *(1,) * (array.ndim - 1))
+    # The start is no restart: its distance from what was observed is in the error already.
+    here = restart.at[0].set(False)
+    gaps = jnp.where(like(here, predicted), predicted - local.path, 0.0)
+    inferred = local.path[..., : trajectory.states.shape[-1]]
+    off = jnp.where(like(here, inferred) & trajectory.observed, inferred - trajectory.states, 0.0)
+    return jnp.sum(gaps**2) + jnp.sum(off**2)
+
+
+def _prior(local: Local, width: Array | None, trajectory: Batch) -> Float[Array, ""]:
+    """Squared hidden starts and individual constants, in units of their widths; 0 for padding."""
+    observed = trajectory.states.shape[-1]
+    total = jnp.sum(local.path[0, ..., observed:] ** 2)
+    if width is not None and local.individual is not None:
+        total += jnp.sum((local.individual / width) ** 2)
+    return jnp.where(trajectory.complete[0], total, 0.0)
+
+
+def _slope_error(method: Method, shared: PyTree, specific: PyTree, trajectory: Batch) -> Float[Array, ""]:
+    """The squared error of (f + g_e)(x) against slopes of the data."""
     fields = method.split(shared, specific)
+    assert trajectory.slopes is not None
     assert fields is not None, "`fit` refuses to match derivatives without a vector field"
-    tangent = lambda t, x: fields[0](t, x, None) + fields[1](t, x, None)
-    predicted = jax.vmap(tangent)(trajectory.clock, trajectory.states)
+    tangent = lambda t, x, u: fields[0](t, x, u) + fields[1](t, x, u)
+    predicted = jax.vmap(tangent)(trajectory.clock, trajectory.states, trajectory.inputs)
     return jnp.sum(squared_error(predicted, trajectory.slopes, trajectory.observed))
 
 

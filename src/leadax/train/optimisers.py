@@ -1,7 +1,7 @@
 """How a gradient becomes a step: Adam, Muon or one of your own, and how the learning rate changes on the way."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import equinox as eqx
@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from ..errors import InputError, lookup
 from ..nets import Convolution, Dense, LinearLayer
+from .sameness import identity
 
 Rule = Literal["adam", "muon"]
 Decay = Literal["cosine", "constant", "one-cycle"]
@@ -30,11 +31,13 @@ class Optimiser:
     - `clip`: the largest length of a gradient; a longer one is shortened to it. None for any length.
     """
 
-    rule: str | optax.GradientTransformation = "adam"
+    rule: str | optax.GradientTransformation = field(default="adam", compare=False)
     decay: str = "cosine"
     clip: float | None = None
+    same_rule: Hashable = field(init=False, repr=False)  # compared in place of the rule: see `identity`
 
     def __post_init__(self):
+        object.__setattr__(self, "same_rule", identity(self.rule))
         if isinstance(self.rule, str):
             lookup("optimiser", self.rule, dict.fromkeys(get_args(Rule)))
         elif not isinstance(self.rule, optax.GradientTransformation):

@@ -13,7 +13,7 @@ from ..data.derivatives import ESTIMATES
 from ..errors import InputError, LeadaxError, lookup
 from ..methods import Levels
 from ..methods.settings import positive
-from ..records import Look
+from ..records import Snapshot
 from ..systems.system import Protocol
 from .optimisers import Decay
 from .sampling import ScheduledSampling
@@ -32,6 +32,8 @@ class Recipe:
     - `match`: what is compared with the data: `trajectories` (forecasts), or derivatives estimated by
       `finite-differences` or `spline`, without any forecast: cheaper and, where points are far apart, worse;
     - `protocol`: `paper` counts errors as the paper's experiments did, first point included;
+    - `warmup`: how many points of a held-out trajectory a forecast is told; by default 1, or 5 where something is
+      hidden or individual;
     - `look_every`, `checkpoint_every`: steps between looks at the test data, and between checkpoints;
     - `on_divergence`: what to do when training diverges: `retry` from the last good step with half the learning rate
       (up to eight times in a row), or `stop`.
@@ -43,6 +45,7 @@ class Recipe:
     match: str = "trajectories"
     protocol: str = "clean"
     dtype: DTypeLike = jnp.float32
+    warmup: int | None = None
     look_every: int = 50
     checkpoint_every: int = 1_000
     on_divergence: Literal["stop", "retry"] = "retry"
@@ -50,8 +53,9 @@ class Recipe:
     def __post_init__(self):
         for name in ("look_every", "checkpoint_every"):
             positive(name, getattr(self, name))
-        if self.batch_size is not None:
-            positive("batch_size", self.batch_size)
+        for name in ("batch_size", "warmup"):
+            if getattr(self, name) is not None:
+                positive(name, getattr(self, name))
         lookup("way to match the data", self.match, dict.fromkeys(MATCHES))
         lookup("protocol", self.protocol, dict.fromkeys(get_args(Protocol)))
         lookup("answer to divergence", self.on_divergence, dict.fromkeys(("retry", "stop")))
@@ -69,11 +73,11 @@ class Start:
 class Monitor:
     """Who is told of progress, and who may stop it.
 
-    - `listen`: called with each `Look` and the number of steps asked for;
+    - `listen`: called with each `Snapshot` and the number of steps asked for;
     - `warn`: called with a line of text; `should_stop`: asked about once a second.
     """
 
-    listen: Callable[[Look, int], None] = lambda look, steps: None
+    listen: Callable[[Snapshot, int], None] = lambda snapshot, steps: None
     warn: Callable[[str], None] = lambda text: None
     should_stop: Callable[[], bool] = lambda: False
 

@@ -1,8 +1,8 @@
 """A run is a folder: what was asked, what was measured, and checkpoints to go on from.
 
 config.json              what was asked for, with versions and fingerprints
-metrics.jsonl            one line per look, for people: results never depend on it
-checkpoints/step-…/      state.safetensors, sealed: the state, the configuration and all looks so far
+metrics.jsonl            one line per snapshot, for people: results never depend on it
+checkpoints/step-…/      state.safetensors, sealed: the state, the configuration and all snapshots so far
 model.safetensors        the result, once the run is finished, sealed
 result.json              what `leadax train --json` prints, sealed with the digest of the model
 """
@@ -26,7 +26,7 @@ from .._locks import exclusive
 from ..arrays import fill, read_arrays, write_tree
 from ..describe import check_named
 from ..errors import InputError, RunError
-from ..records import Config, Look, entry, looks_from_json, looks_to_json
+from ..records import Config, Snapshot, entry, history_from_json, history_to_json
 
 SCHEMA = 2
 KEPT = 2
@@ -48,14 +48,14 @@ class RunFolder:
         self._warn = warn
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keep other processes out; the system lifts the lock if this one dies, however it dies."""
+    def locked(self) -> Iterator["RunFolder"]:
+        """This folder, with other processes kept out; the system lifts the lock if this one dies, however it dies."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except (OSError, ValueError) as error:
             raise InputError(f"the run folder {self.path} cannot be written: {one_line(error)}") from error
         with exclusive(self.path / ".lock"):
-            yield
+            yield self
 
     def agree(self, config: Config) -> None:
         """Write the configuration of a new run, or check that an old run was asked for the same."""
@@ -101,21 +101,21 @@ class RunFolder:
             )
         return document
 
-    def log(self, look: Look) -> None:
+    def log(self, snapshot: Snapshot) -> None:
         """Add a line to the metrics."""
         path = self.path / METRICS
         try:
             with path.open("a") as file:
-                file.write(json.dumps(look.to_json()) + "\n")
+                file.write(json.dumps(snapshot.to_json()) + "\n")
         except OSError as error:
             raise RunError(f"{path} could not be written: {one_line(error)}") from error
 
-    def rewrite_metrics(self, looks: Sequence[Look]) -> None:
+    def rewrite_metrics(self, history: Sequence[Snapshot]) -> None:
         """The metrics again, from what a checkpoint knows: lines after it are of steps that will be taken again."""
         with replacing(self.path / METRICS, overwrite=True) as temporary:
-            temporary.write_text("".join(json.dumps(look.to_json()) + "\n" for look in looks))
+            temporary.write_text("".join(json.dumps(snapshot.to_json()) + "\n" for snapshot in history))
 
-    def save_checkpoint(self, state: PyTree, step: int, config: Config, looks: Sequence[Look]) -> None:
+    def save_checkpoint(self, state: PyTree, step: int, config: Config, history: Sequence[Snapshot]) -> None:
         """Write a checkpoint, then remove all but it and the one before."""
         folder = self.path / "checkpoints"
         folder.mkdir(exist_ok=True)
@@ -124,20 +124,17 @@ class RunFolder:
             "kind": "checkpoint",
             "step": step,
             "config": config.to_json(),
-            "looks": looks_to_json(looks),
+            "looks": history_to_json(history),
             "versions": versions(),
         }
         with replacing(folder / f"step-{step:09d}", folder=True, overwrite=True) as temporary:
             write_tree(temporary / STATE, state, about)
-        # Those of later steps are damaged and were passed over, the hidden ones are of a process that was killed.
-        kept = [place for place in self._checkpoints() if place.name <= f"step-{step:09d}"][:KEPT]
-        for other in set(folder.iterdir()) - set(kept):
-            shutil.rmtree(other, ignore_errors=True)
+        self._remove_others(step)
 
     def load_checkpoint(
         self, template: Callable[[int], PyTree], config: Config
-    ) -> tuple[PyTree, int, tuple[Look, ...]] | None:
-        """The newest whole checkpoint: its state, step and looks. Damaged ones are passed over with a warning.
+    ) -> tuple[PyTree, int, tuple[Snapshot, ...]] | None:
+        """The newest whole checkpoint: its state, step and snapshots. Damaged ones are passed over with a warning.
 
         - `template`: what the state after a step looks like; `config`: what was asked for, which the checkpoint must be
           of.
@@ -153,9 +150,17 @@ class RunFolder:
                 continue
             _check_schema(schema, folder)
             refuse_another(folder, entry(about, "config", dict, str(folder)), config.to_json())
-            looks = looks_from_json(entry(about, "looks", list, str(folder)), str(folder))
-            return fill(template(step), arrays, str(folder)), step, looks
+            history = history_from_json(entry(about, "looks", list, str(folder)), str(folder))
+            state = fill(template(step), arrays, str(folder))
+            self._remove_others(step)
+            return state, step, history
         return None
+
+    def _remove_others(self, step: int) -> None:
+        """Keep the checkpoint of a step and the one before; later ones are damaged, hidden ones half-written."""
+        kept = [place for place in self._checkpoints() if place.name <= f"step-{step:09d}"][:KEPT]
+        for other in set((self.path / "checkpoints").iterdir()) - set(kept):
+            shutil.rmtree(other, ignore_errors=True)
 
     def _sealed_config(self) -> Mapping[str, Any]:
         """What the model or a checkpoint was asked for, where config.json is lost; empty if nothing says so."""

@@ -1,5 +1,6 @@
 """One pure training step; many of them per call of one program, all environments and all members in one pass."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -19,6 +20,9 @@ from ..methods.prepare import Frozen
 from .loss import Terms, first_carry, loss
 from .optimisers import Optimiser
 from .sampling import ScheduledSampling
+
+# What is local are numbers of size one, each of which matters to one trajectory only: they may move faster.
+LOCAL_RATE = 10.0
 
 
 class TrainState(NamedTuple):
@@ -119,7 +123,17 @@ def advance(
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2), donate_argnums=4)
-def _advance(plan: Plan, static: Frozen, devices: int, numbers: PyTree, state, batch, sampling, span, count):
+def _advance(
+    plan: Plan,
+    static: Frozen,
+    devices: int,
+    numbers: PyTree,
+    state: TrainState,
+    batch: Batch,
+    sampling: ScheduledSampling,
+    span: Span,
+    count: Array,
+) -> tuple[TrainState, Progress]:
     run = partial(_run, plan, static)
     if devices > 1:
         member, same = PartitionSpec("member"), PartitionSpec()
@@ -129,7 +143,16 @@ def _advance(plan: Plan, static: Frozen, devices: int, numbers: PyTree, state, b
     return run(numbers, state, batch, sampling, span, count)
 
 
-def _run(plan: Plan, static: Frozen, numbers: PyTree, state: TrainState, batch: Batch, sampling, span, count):
+def _run(
+    plan: Plan,
+    static: Frozen,
+    numbers: PyTree,
+    state: TrainState,
+    batch: Batch,
+    sampling: ScheduledSampling,
+    span: Span,
+    count: Array,
+) -> tuple[TrainState, Progress]:
     def one(numbers: PyTree, state: TrainState) -> tuple[TrainState, Progress]:
         return train_step(plan, eqx.combine(numbers, static.tree), state, batch, sampling, span)
 
@@ -159,12 +182,12 @@ def train_step(
     # Keys depend on the step alone, not on what came before: resuming cannot change them.
     key = jax.random.fold_in(jax.random.wrap_key_data(state.key), state.step)
     for_points, for_trajectories = jax.random.split(key)
-    batch = _drawn(plan, batch, for_trajectories)
+    batch, drawn = _drawn(plan, batch, for_trajectories)
     restart = sampling.restart(state.step, batch.complete, for_points)
     learnt, fixed = _divide(plan, state.levels)
 
     def loss_of(learnt: PyTree) -> tuple[Array, Any]:
-        levels: Levels = eqx.combine(learnt, fixed)
+        levels: Levels = drawn(eqx.combine(learnt, fixed))
         if not plan.meta:
             return loss(method, levels, state.carry, batch, restart)
         support, query = _halves(batch, jax.random.fold_in(for_trajectories, 1))
@@ -177,6 +200,7 @@ def train_step(
         updates, optimiser = plan.optimiser.transformation().update(gradient, state.optimiser, learnt)
     rate = state.rate * plan.optimiser.share_of_rate(state.step - span.begin, span.length).astype(state.rate.dtype)
     updates = jax.tree.map(lambda u: u * rate, updates)
+    updates = updates._replace(local=jax.tree.map(lambda u: u * LOCAL_RATE, updates.local))
     moved = jax.tree.map(lambda weight, update: weight + update.astype(weight.dtype), learnt, updates)
     levels: Levels = eqx.combine(moved, fixed)
     finite = jnp.isfinite(value) & jnp.all(jnp.isfinite(optax.tree.norm(updates)))
@@ -190,13 +214,17 @@ def _error(method: Method, levels: Levels, carry: PyTree, batch: Batch, restart:
     return jnp.sum(terms.error)
 
 
-def _drawn(plan: Plan, batch: Batch, key: PRNGKey) -> Batch:
-    """`batch_size` trajectories of each environment, without repetition; padded ones only where there are too few."""
+def _drawn(plan: Plan, batch: Batch, key: PRNGKey) -> tuple[Batch, Callable[[Levels], Levels]]:
+    """`batch_size` trajectories of each environment, without repetition; padded ones only where there are too few.
+
+    The second value picks what is local to them out of the parameters.
+    """
     if plan.batch_size is None or plan.batch_size >= batch.times.shape[1]:
-        return batch
+        return batch, lambda levels: levels
     real = batch.complete[:, :, 0]
     order = jnp.argsort(jnp.where(real, jax.random.uniform(key, real.shape), 1.0), axis=1)[:, : plan.batch_size]
-    return jax.tree.map(lambda array: jax.vmap(lambda a, i: a[i])(array, order), batch)
+    pick = lambda tree: jax.tree.map(lambda array: jax.vmap(lambda a, i: a[i])(array, order), tree)
+    return pick(batch), lambda levels: levels._replace(local=pick(levels.local))
 
 
 def _halves(batch: Batch, key: PRNGKey) -> tuple[Batch, Batch]:

@@ -16,23 +16,30 @@ from ..arrays import cast, fill, fingerprint, flatten
 from ..data import Trajectories
 from ..data.batch import Batch, with_slopes
 from ..data.derivatives import ESTIMATES
+from ..data.forcing import covariate_rows
+from ..data.latent import Latent
+from ..data.layout import Layout
 from ..defaults import Defaults, chosen_for
 from ..describe import describe
 from ..errors import InputError
 from ..methods import Levels, Method, Phase, Sizes
+from ..methods.local import first_local
 from ..methods.prepare import Frozen, prepare, side_by_side
 from ..methods.settings import positive
 from ..model import Model, check_order
-from ..records import Config, Look, Training
+from ..records import Config, Snapshot, Training
 from .loop import Best, HeldOut, Loop, Stage, Task, devices_for
 from .optimisers import Optimiser, rate_for
+from .populations import with_population
 from .recipe import Monitor, Recipe, Start, key_numbers
 from .run_folder import RunFolder
 from .step import Plan, TrainState, first_state
 
+WARMUP = 5  # points that a forecast is told where something is hidden
+
 
 @dataclasses.dataclass(frozen=True)
-class Asked:
+class Request:
     """What `fit` was asked for, checked; without the method."""
 
     train: Trajectories
@@ -42,13 +49,11 @@ class Asked:
     test: Trajectories | None
     validation: Trajectories | None
     optimiser: str | optax.GradientTransformation
-    defaults: Defaults | None
+    defaults: Defaults
     recipe: Recipe
     start: Start | None
 
     def __post_init__(self):
-        if not isinstance(self.train, Trajectories):
-            raise InputError(f"`train` must be Trajectories, got {type(self.train).__name__}: use `leadax.load(FILE)`")
         positive("steps", self.steps)
         positive("seeds", self.seeds)
         key_numbers(self.key)
@@ -59,19 +64,18 @@ class Asked:
 
     def trainer(self, methods: Sequence[Method], rates: Sequence[float | None]) -> "Trainer":
         """Everything that training these methods takes."""
-        defaults = self.defaults or chosen_for(self.train)
-        sizes = Sizes(self.train.state_shape, len(self.train.environments))
+        defaults, layout = self.defaults, self.layout
+        sizes = Sizes(layout.state_shape(self.train.state_shape), len(self.train.environments), layout.seen)
         methods = [self._completed(method, defaults, sizes) for method in methods]
         optimiser = self._optimiser(defaults)
         numbers = [rate_for(optimiser, rate) for rate in rates]
         configs = [self._config(m, r, defaults) for m, r in zip(methods, numbers, strict=True)]
-        units, dtype = defaults.units, self.recipe.dtype
-        longest = None if defaults.longest_step is None else defaults.longest_step / units.time
-        batch = prepare(self.train, units, methods[0], longest=longest, box=defaults.box, dtype=dtype)
+        longest = None if defaults.longest_step is None else defaults.longest_step / defaults.units.time
+        batch = self._prepared(self.train, methods[0], longest)
         if self.recipe.match in ESTIMATES:
             batch = with_slopes(batch, ESTIMATES[self.recipe.match])
         task = Task(
-            method=side_by_side(methods, self.seeds, dtype),
+            method=side_by_side(methods, self.seeds, self.recipe.dtype),
             stages=self._stages(methods[0], optimiser, defaults),
             sampling=self.recipe.sampling,
             steps=self.steps,
@@ -87,6 +91,24 @@ class Asked:
         )
         return Trainer(self, task, sizes, tuple(methods), tuple(numbers), tuple(configs), defaults)
 
+    @property
+    def layout(self) -> Layout:
+        """What states and inputs are made of."""
+        assert self.defaults.layout is not None, "`chosen_defaults` fills it in"
+        return self.defaults.layout
+
+    @property
+    def warmup(self) -> int:
+        """How many points of a held-out trajectory a forecast is told."""
+        unseen = self.layout.hidden or self.layout.individual
+        return self.recipe.warmup or (_shortened(WARMUP, self.train) if unseen else 1)
+
+    def _prepared(self, data: Trajectories, method: Method, longest: float | None) -> Batch:
+        defaults = self.defaults
+        box = None if defaults.box is None else defaults.box.with_hidden(self.layout.hidden)
+        rules = {"longest": longest, "box": box, "dtype": self.recipe.dtype, "layout": self.layout}
+        return prepare(data, defaults.units, method, **rules)
+
     def _completed(self, method: Method, defaults: Defaults, sizes: Sizes) -> Method:
         if not isinstance(method, Method):
             raise InputError(f"`method` must be a method, such as `Leads()`, got {method!r}")
@@ -101,16 +123,16 @@ class Asked:
         phases = method.phases() if self.start is None else (Phase(1.0, self.start.trainable),)
         ends = np.round(np.cumsum([phase.share for phase in phases]) * self.steps).astype(int).tolist()
         size = self.recipe.batch_size or (defaults.batch_size if self.start is None else None)
-        plans = [Plan(optimiser, size, phase.trainable, phase.meta) for phase in phases]
+        # What is local learns in every phase: it belongs to the data, not to what is known of other environments.
+        plans = [Plan(optimiser, size, tuple(dict.fromkeys((*p.trainable, "local"))), p.meta) for p in phases]
         stages = zip(plans, [0, *ends[:-1]], ends, strict=True)
         return tuple(Stage(plan, begin, end) for plan, begin, end in stages if end > begin)
 
     def _held_out(self, data: Trajectories | None, method: Method, defaults: Defaults, batch: Batch) -> HeldOut | None:
         if data is None:
             return None
-        longest, dtype = longest_step(batch), self.recipe.dtype
-        prepared = prepare(data, defaults.units, method, longest=longest, box=defaults.box, dtype=dtype)
-        return HeldOut(prepared, defaults.units, data, self.recipe.protocol)
+        prepared = self._prepared(data, method, longest_step(batch))
+        return HeldOut(prepared, defaults.units, data, self.recipe.protocol, self.warmup, batch)
 
     def _config(self, method: Method, rate: float, defaults: Defaults) -> Config:
         recipe, start = self.recipe, self.start
@@ -133,6 +155,8 @@ class Asked:
             seeds=int(self.seeds),
             key=key_numbers(self.key),
             protocol=recipe.protocol,
+            layout=describe(self.layout),
+            warmup=self.warmup,
             dtype=str(jnp.dtype(recipe.dtype)),
             train=self.train.fingerprint,
             test=None if self.test is None else self.test.fingerprint,
@@ -145,7 +169,7 @@ class Asked:
 class Trainer:
     """A training run of one or more candidates, each with several seeds, that is ready to go."""
 
-    asked: Asked
+    request: Request
     task: Task
     sizes: Sizes
     methods: tuple[Method, ...]
@@ -160,7 +184,7 @@ class Trainer:
         loop = Loop(self.task, monitor, folder)
         state = loop.run(self._first_state())
         best = loop.best or Best(state.levels, state.rate, state.step)
-        seeds = self.asked.seeds
+        seeds = self.request.seeds
         parts = [slice(c * seeds, (c + 1) * seeds) for c in range(len(self.methods))]
         return [self._model(c, part, best, int(state.step[0]), loop) for c, part in enumerate(parts)]
 
@@ -172,25 +196,28 @@ class Trainer:
         return found[0]
 
     def _first_state(self) -> TrainState:
-        asked, dtype = self.asked, self.asked.recipe.dtype
+        request, dtype = self.request, self.request.recipe.dtype
         # Seed k has the same weights whether it is trained alone or with others, and whatever the candidate.
-        keys = jax.vmap(lambda k: jax.random.fold_in(asked.key, k))(jnp.arange(asked.seeds))
+        keys = jax.vmap(lambda k: jax.random.fold_in(request.key, k))(jnp.arange(request.seeds))
         keys = jnp.tile(keys, len(self.methods))
-        rates = jnp.repeat(jnp.asarray(self.rates, dtype), asked.seeds)
+        rates = jnp.repeat(jnp.asarray(self.rates, dtype), request.seeds)
         numbers, static = eqx.partition(self.task.method, eqx.is_array)
         about = (self.task.stages[0].plan, Frozen(static), self.sizes, str(jnp.dtype(dtype)))
-        if asked.start is None:
-            return _first_states(*about, None, numbers, keys, rates)
-        template = jax.eval_shape(partial(_first_states, *about, None), numbers, keys, rates).levels
-        levels = fill(template, flatten(cast(asked.start.levels, dtype)), "`start`")
-        return _first_states(*about, levels, numbers, keys, rates)
+        local = first_local(self.task.batch, request.layout, dtype)
+        if request.start is None:
+            return _first_states(*about, None, local, numbers, keys, rates)
+        template = jax.eval_shape(partial(_first_states, *about, None, ()), numbers, keys, rates).levels
+        levels = fill(template, flatten(cast(request.start.levels._replace(local=()), dtype)), "`start`")
+        return _first_states(*about, levels, local, numbers, keys, rates)
 
     def _model(self, candidate: int, part: slice, best: Best, steps: int, loop: Loop) -> Model:
-        data = self.asked.train
-        looks = tuple(_part(look, part) for look in loop.looks)
+        data = self.request.train
+        history = tuple(_part(snapshot, part) for snapshot in loop.history)
         kept = None if loop.best is None else tuple(int(k) for k in best.step[part])
+        levels = with_population(self.task.method, jax.tree.map(jnp.asarray, best.levels), self.task.batch)
+        layout = self.request.layout
         return Model(
-            levels=jax.tree.map(lambda a: jnp.asarray(a[part]), best.levels),
+            levels=jax.tree.map(lambda a: a[part], levels),
             method=self.methods[candidate],
             units=self.defaults.units,
             environments=data.environments,
@@ -198,7 +225,10 @@ class Trainer:
             state_shape=data.state_shape,
             longest_step=longest_step(self.task.batch),
             box=self.defaults.box,
-            training=Training(self.configs[candidate], steps, looks, kept),
+            training=Training(self.configs[candidate], steps, history, kept),
+            layout=layout,
+            covariates=covariate_rows(data, layout),
+            warmup=self.request.warmup,
         )
 
 
@@ -209,6 +239,7 @@ def _first_states(
     sizes: Sizes,
     dtype: str,
     levels: Levels | None,
+    local: PyTree,
     numbers: PyTree,
     keys: Array,
     rates: Array,
@@ -219,9 +250,25 @@ def _first_states(
         method = eqx.combine(numbers, static.tree)
         for_levels, for_state = jax.random.split(key)
         begin = cast(Levels(*method.init(sizes, key=for_levels)), dtype) if levels is None else levels
-        return first_state(plan, method, begin, sizes.environments, for_state, rate)
+        return first_state(plan, method, begin._replace(local=local), sizes.environments, for_state, rate)
 
     return jax.vmap(one)(levels, numbers, keys, rates)
+
+
+def chosen_defaults(
+    train: Trajectories, defaults: Defaults | None, latent: Latent | None, covariates: Sequence[str]
+) -> Defaults:
+    """The settings given, or those chosen from the data, with the layout of the data."""
+    if not isinstance(train, Trajectories):
+        raise InputError(f"`train` must be Trajectories, got {type(train).__name__}: use `leadax.load(FILE)`")
+    if latent is not None and not isinstance(latent, Latent):
+        raise InputError(f"`latent` must be a `Latent`, such as `Latent(hidden=1)`, got {latent!r}")
+    return (defaults or chosen_for(train)).laid_out(train, latent, covariates)
+
+
+def _shortened(warmup: int, data: Trajectories) -> int:
+    """A warm-up that leaves at least half of each trajectory to forecast."""
+    return max(1, min(warmup, int(data.lengths[data.lengths > 0].min()) // 2))
 
 
 def longest_step(batch: Batch) -> float:
@@ -240,10 +287,15 @@ def check_held_out(train: Trajectories, data: Trajectories, name: str) -> None:
             f"got {', '.join(data.environments)} and {data.state_shape}"
         )
     check_order(data.channels, train.channels)
+    if (data.input_names, data.input_kinds) != (train.input_names, train.input_kinds):
+        raise InputError(
+            f"the {name} data must have the inputs of the training data, {', '.join(train.input_names) or 'none'}, "
+            f"got {', '.join(data.input_names) or 'none'}"
+        )
 
 
-def _part(look: Look, own: slice) -> Look:
-    """What a look saw of one candidate."""
+def _part(snapshot: Snapshot, own: slice) -> Snapshot:
+    """What a snapshot says of one candidate."""
     names = ("loss", "error", "penalty", "test", "validation")
-    values = {name: getattr(look, name) for name in names}
-    return dataclasses.replace(look, **{name: v if v is None else v[own] for name, v in values.items()})
+    values = {name: getattr(snapshot, name) for name in names}
+    return dataclasses.replace(snapshot, **{name: v if v is None else v[own] for name, v in values.items()})

@@ -18,6 +18,7 @@ from ..data.units import Box, Units
 from ..describe import describe, restore
 from ..errors import InputError
 from ..evaluate import Evaluation, summarise
+from ..evaluate.errors import first_points
 from ..records import entry, texts
 from . import sparse
 from .history import History
@@ -62,21 +63,26 @@ class Yardsticks:
             }
         return cls(numbers, train.environments, units, Box.around(train, units))
 
-    def document(self, test: Trajectories, *, protocol: str = "clean") -> dict[str, float | None]:
+    def document(self, test: Trajectories, *, protocol: str = "clean", warmup: int = 1) -> dict[str, float | None]:
         """Their normalised errors as JSON, named as in `"mean_curve"`; null for one that is not finite."""
-        errors = {name.replace(" ", "_"): e.nmse for name, e in self.errors(test, protocol=protocol).items()}
+        found = self.errors(test, protocol=protocol, warmup=warmup)
+        errors = {name.replace(" ", "_"): e.nmse for name, e in found.items()}
         return {name: error if math.isfinite(error) else None for name, error in errors.items()}
 
-    def errors(self, test: Trajectories, *, protocol: str = "clean") -> dict[str, Evaluation]:
-        """The errors of all yardsticks on test data, measured as those of a model are."""
+    def errors(self, test: Trajectories, *, protocol: str = "clean", warmup: int = 1) -> dict[str, Evaluation]:
+        """The errors of all yardsticks on test data, measured as those of a model are.
+
+        - `warmup`: how many of the first points of a trajectory they are told: they forecast from the last of these.
+        """
         missing = [name for name in test.environments if name not in self.environments]
         if missing:
             raise InputError(f"no training data of environment `{missing[0]}`: yardsticks cannot forecast it")
         batch = to_batch(test, self.units, np.float32)
-        rest = (batch, self.units, test, protocol)
+        rest = (batch, self.units, test, protocol, warmup)
+        first = _last_known(batch, warmup)
         places = [self.environments.index(name) for name in test.environments]
         return {
-            name: summarise(self._squares(known()[name], [numbers[e] for e in places], batch), *rest)
+            name: summarise(self._squares(known()[name], [numbers[e] for e in places], batch, first), *rest)
             for name, numbers in self.learnt_numbers.items()
         }
 
@@ -109,28 +115,43 @@ class Yardsticks:
         units, box = (restore(entry(about, name, dict, str(path))) for name in ("units", "box"))
         return cls({name: tuple(of_all) for name, of_all in numbers.items()}, environments, units, box)
 
-    def _squares(self, rule: Yardstick, numbers: list[Numbers], asked: Batch) -> Array:
-        """The squared errors of one yardstick, summed over space, in standard units."""
-        times, shape = np.asarray(asked.times, float), asked.states.shape
-        states = np.asarray(asked.states, float).reshape(*times.shape, -1)
+    def _squares(self, rule: Yardstick, numbers: list[Numbers], wanted: Batch, first: np.ndarray) -> Array:
+        """The squared errors of one yardstick, summed over space, in standard units.
+
+        - `first`: the point that each forecast starts from.
+        """
+        times, shape = np.asarray(wanted.times, float), wanted.states.shape
+        states = np.asarray(wanted.states, float).reshape(*times.shape, -1)
         low, high = (np.broadcast_to(side, shape[3:]).reshape(-1) for side in (self.box.low, self.box.high))
         squares = np.zeros(states.shape)
-        for e, known in enumerate(np.asarray(asked.complete)[:, :, 0]):
-            forecast = np.nan_to_num(rule.forecast(numbers[e], states[e, known, 0], times[e, known]), nan=np.inf)
+        for e, known in enumerate(np.asarray(wanted.complete)[:, :, 0]):
+            # Time stands still until the start: what comes before it does not count.
+            begin = np.take_along_axis(times[e, known], first[e, known, None], axis=1)
+            starts = np.take_along_axis(states[e, known], first[e, known, None, None], axis=1)[:, 0]
+            since = np.maximum(times[e, known] - begin, 0.0) if rule.autonomous else times[e, known]
+            forecast = np.nan_to_num(rule.forecast(numbers[e], starts, since), nan=np.inf)
             squares[e, known] = (np.clip(forecast, low, high) - states[e, known]) ** 2
-        squares = np.where(np.asarray(asked.observed).reshape(states.shape), squares, 0.0)
+        squares = np.where(np.asarray(wanted.observed).reshape(states.shape), squares, 0.0)
         return jnp.asarray(squares.reshape(*times.shape, -1, shape[-1]).sum(axis=-2)[None])
 
 
-def yardsticks(train: Trajectories, test: Trajectories, *, protocol: str = "clean") -> dict[str, Evaluation]:
-    """The errors of all yardsticks that learn from `train` and forecast `test`.
+def _last_known(batch: Batch, warmup: int) -> np.ndarray:
+    """The last point of each trajectory that is known and whole, by position."""
+    usable = np.asarray(first_points(batch, warmup) & batch.complete)
+    return np.max(np.where(usable, np.arange(usable.shape[-1]), 0), axis=-1)
+
+
+def yardsticks(
+    train: Trajectories, test: Trajectories, *, protocol: str = "clean", warmup: int = 1
+) -> dict[str, Evaluation]:
+    """The errors of all yardsticks that learn from `train` and forecast `test`, of which they are told `warmup` points.
 
     >>> t = np.linspace(0, 2, 9)
     >>> decays = Trajectories.from_arrays(t, np.exp(-t)[None, None, :, None])
     >>> list(yardsticks(decays, decays))[:4]
     ['persistence', 'mean', 'mean curve', 'linear']
     """
-    return Yardsticks.learnt(train, sparse_regression=True).errors(test, protocol=protocol)
+    return Yardsticks.learnt(train, sparse_regression=True).errors(test, protocol=protocol, warmup=warmup)
 
 
 def known() -> Mapping[str, Yardstick]:

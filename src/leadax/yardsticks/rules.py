@@ -28,12 +28,14 @@ class Yardstick(NamedTuple):
 
     - `learn`: from the training data of one environment to a few arrays;
     - `forecast`: from these, the starts of trajectories and the times since then to the states at these times;
-    - `largest`: the number of values in a state up to which it is used.
+    - `largest`: the number of values in a state up to which it is used;
+    - `autonomous`: whether only the time since the last known point matters, not that since the trajectory's start.
     """
 
     learn: Callable[[History], Numbers]
     forecast: Callable[[Numbers, Starts, Times], States]
     largest: float = np.inf
+    autonomous: bool = True
 
 
 def learn_nothing(history: History) -> Numbers:
@@ -115,6 +117,6 @@ def flow_linearly(numbers: Numbers, starts: Starts, times: Times) -> States:
 YARDSTICKS: Mapping[str, Yardstick] = {
     "persistence": Yardstick(learn_nothing, persist),
     "mean": Yardstick(learn_mean, stay_at_mean),
-    "mean curve": Yardstick(learn_curve, follow_curve),
+    "mean curve": Yardstick(learn_curve, follow_curve, autonomous=False),
     "linear": Yardstick(learn_linear, flow_linearly, LARGEST_LINEAR),
 }

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .finished import looks_of, read_finished
+from .finished import history_of, read_finished
 from .rows import KEYS, Row, merged, read_rows, write_rows
 
 # Looks that are kept of a run, at steps that grow by a common factor: a picture needs no more.
@@ -41,11 +41,11 @@ def _curve(folder: Path) -> list[dict[str, Any]]:
     if not finished:
         return []
     setting = {key: finished[0][key] for key in KEYS if key != "steps"}
-    looks = looks_of(folder)
+    history = history_of(folder)
     return [
-        {**setting, "steps": look.step, "seed": seed, "mse_test": error, "seconds": round(look.seconds, 1)}
-        for look in (looks[i] for i in thinned(len(looks)))
-        for seed, error in enumerate(look.test or ())
+        {**setting, "steps": snapshot.step, "seed": seed, "mse_test": error, "seconds": round(snapshot.seconds, 1)}
+        for snapshot in (history[i] for i in thinned(len(history)))
+        for seed, error in enumerate(snapshot.test or ())
     ]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from ..._atomic import replacing
 from ...arrays import read_arrays
 from ...errors import RunError
-from ...records import Look, Training, entry
+from ...records import Snapshot, Training, entry
 from ...train.run_folder import MODEL
 from .rows import Row
 
@@ -20,13 +20,13 @@ ROWS = "rows.json"
 Settings = Mapping[str, Any]
 
 
-def write_finished(folder: Path, asked: Settings, rows: Sequence[Row]) -> None:
+def write_finished(folder: Path, settings: Settings, rows: Sequence[Row]) -> None:
     """Mark a run as finished."""
     with replacing(folder / ROWS, overwrite=True) as temporary:
-        temporary.write_text(json.dumps({"asked": asked, "rows": rows}, indent=1) + "\n")
+        temporary.write_text(json.dumps({"asked": settings, "rows": rows}, indent=1) + "\n")
 
 
-def read_finished(folder: Path, asked: Settings | None = None) -> list[Row] | None:
+def read_finished(folder: Path, settings: Settings | None = None) -> list[Row] | None:
     """The rows of a finished run; None if it is not finished.
 
     **Arguments**
@@ -42,16 +42,16 @@ def read_finished(folder: Path, asked: Settings | None = None) -> list[Row] | No
         raise RunError(f"{path} is damaged: remove that file, and the run will be measured again") from error
     if not isinstance(document, dict):
         raise RunError(f"{folder} was finished by Leadax 0.1: choose another `--runs`, or remove it")
-    if asked is not None:
-        _refuse_others(folder, document["asked"], json.loads(json.dumps(asked)))
+    if settings is not None:
+        _refuse_others(folder, document["asked"], json.loads(json.dumps(settings)))
     return document["rows"]
 
 
-def looks_of(folder: Path) -> tuple[Look, ...]:
+def history_of(folder: Path) -> tuple[Snapshot, ...]:
     """What was seen while the model of a run was trained, from its sealed file."""
     path = folder / MODEL
     _, about = read_arrays(path)
-    return Training.from_json(entry(about, "training", dict, str(path)), str(path)).looks
+    return Training.from_json(entry(about, "training", dict, str(path)), str(path)).history
 
 
 def _refuse_others(folder: Path, before: Settings, now: Settings) -> None:

@@ -32,7 +32,7 @@ class Run:
 
     name: str
     work: Callable[[Path], Sequence[Row]]
-    asked: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Outcome(NamedTuple):
@@ -103,7 +103,7 @@ def do(run: Run, folder: Path) -> list[Row]:
     second then waits, and takes the rows of the first.
     """
     with waiting_lock(folder / ".run.lock"):
-        if (rows := read_finished(folder, run.asked)) is not None:
+        if (rows := read_finished(folder, run.settings)) is not None:
             return rows
         try:
             rows = run.work(folder)
@@ -114,7 +114,7 @@ def do(run: Run, folder: Path) -> list[Row]:
         except Exception:
             (folder / ERROR).write_text(traceback.format_exc())
             raise
-        write_finished(folder, run.asked, found)
+        write_finished(folder, run.settings, found)
         (folder / ERROR).unlink(missing_ok=True)
     return found
 
@@ -125,7 +125,7 @@ def _already_done(runs: Sequence[Run], folder: Path) -> tuple[dict[str, list[Row
     failures: dict[str, BaseException] = {}
     for run in runs:
         try:
-            if (rows := read_finished(folder / run.name, run.asked)) is not None:
+            if (rows := read_finished(folder / run.name, run.settings)) is not None:
                 done[run.name] = rows
         except LeadaxError as error:
             failures[run.name] = error

@@ -103,8 +103,8 @@ def _groups(method: str, m: int, n: int) -> list[Group]:
 
 
 def _run(options: Options, method: str, group: Group) -> Run:
-    asked = settings_of(CONTENDERS[method], SYSTEM, options)
-    return Run(run_name(options, method, group), partial(_work, options, method, group), asked)
+    settings = settings_of(CONTENDERS[method], SYSTEM, options)
+    return Run(run_name(options, method, group), partial(_work, options, method, group), settings)
 
 
 def _work(options: Options, method: str, group: Group, folder: Path) -> Sequence[Row]:

@@ -43,8 +43,8 @@ def runs(options: Options) -> list[Run]:
 def _run(options: Options, system: str) -> Run:
     model, methods = of_table1(options), _methods(options)
     own = model.for_system(system, SHARE_OF_STEPS)
-    asked = {method: settings_of(CONTENDERS[method], system, own) for method in methods}
-    return Run(run_name(model, system, "+".join(methods)), partial(_work, options, system), asked)
+    settings = {method: settings_of(CONTENDERS[method], system, own) for method in methods}
+    return Run(run_name(model, system, "+".join(methods)), partial(_work, options, system), settings)
 
 
 def _methods(options: Options) -> list[str]:

@@ -75,8 +75,8 @@ def runs(options: Options) -> list[Run]:
 def _run(options: Options, method: str, group: Group) -> Run:
     work = f"{options.protocol}-{options.seeds}x{options.steps}-{options.seed}"
     name = f"{method}-m{group.m}-n{group.n}-group{group.number}-{work}"
-    asked = settings_of(CONTENDERS[method], SYSTEM, options) | {"rate": LEARNING_RATE, "momentum": MOMENTUM}
-    return Run(name, partial(_work, options, method, group), asked)
+    settings = settings_of(CONTENDERS[method], SYSTEM, options) | {"rate": LEARNING_RATE, "momentum": MOMENTUM}
+    return Run(name, partial(_work, options, method, group), settings)
 
 
 @cache

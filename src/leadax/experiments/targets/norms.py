@@ -35,8 +35,8 @@ def runs(options: Options) -> list[Run]:
 
 
 def _run(options: Options, name: str, group: Group) -> Run:
-    asked = settings_of(contender(name, options.protocol), SYSTEM, options)
-    return Run(run_name(options, name, group), partial(_work, options, name, group), asked)
+    settings = settings_of(contender(name, options.protocol), SYSTEM, options)
+    return Run(run_name(options, name, group), partial(_work, options, name, group), settings)
 
 
 def contender(name: str, protocol: str) -> Contender:

@@ -61,9 +61,9 @@ def runs(options: Options) -> list[Run]:
 
 def _run(options: Options, system: str, scheme: str) -> Run:
     model, own = (o.for_system(system, SHARE_OF_STEPS) for o in (of_table1(options), options))
-    asked = {"scheme": scheme, "steps": own.steps, "model": settings_of(CONTENDERS[METHOD], system, model)}
+    settings = {"scheme": scheme, "steps": own.steps, "model": settings_of(CONTENDERS[METHOD], system, model)}
     name = f"{run_name(options, system, scheme)}-after-{model.steps}"
-    return Run(name, partial(_work, options, system, scheme), asked)
+    return Run(name, partial(_work, options, system, scheme), settings)
 
 
 def _work(options: Options, system: str, scheme: str, folder: Path) -> Sequence[Row]:
@@ -87,8 +87,8 @@ def _work(options: Options, system: str, scheme: str, folder: Path) -> Sequence[
 def _test_errors(model: Model, test: Trajectories) -> Iterable[tuple[int, Sequence[float], float]]:
     """Step, errors of all seeds and seconds so far, at every look; where nothing learnt, at step 0 alone."""
     assert model.training is not None
-    looks = [(look.step, look.test, look.seconds) for look in model.training.looks if look.test is not None]
-    return looks or [(0, evaluate(model, test).mse_per_seed.tolist(), 0.0)]
+    seen = [(past.step, past.test, past.seconds) for past in model.training.history if past.test is not None]
+    return seen or [(0, evaluate(model, test).mse_per_seed.tolist(), 0.0)]
 
 
 def table(rows: Sequence[Row]) -> list[dict[str, Any]]:

@@ -52,8 +52,8 @@ def runs(options: Options) -> list[Run]:
 
 
 def _run(options: Options, system: str, method: str) -> Run:
-    asked = settings_of(CONTENDERS[method], system, options.for_system(system, SHARE_OF_STEPS))
-    return Run(run_name(options, system, method), partial(_work, options, system, method), asked)
+    settings = settings_of(CONTENDERS[method], system, options.for_system(system, SHARE_OF_STEPS))
+    return Run(run_name(options, system, method), partial(_work, options, system, method), settings)
 
 
 def _work(options: Options, system: str, method: str, folder: Path) -> Sequence[Row]:

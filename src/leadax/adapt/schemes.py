@@ -1,4 +1,4 @@
-"""The ways to learn a new environment: which parameters learn, and where they start."""
+"""Schemes to learn a new environment by: which parameters learn, and where they start."""
 
 import dataclasses
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from .._types import PRNGKey
 from ..data import Trajectories
+from ..data.layout import Layout
 from ..data.units import Box
 from ..defaults import CLIP, Defaults, chosen_for
 from ..errors import InputError
@@ -19,7 +20,7 @@ from ..train import Start
 POINTS = 256  # at which the fields of known environments are compared
 
 
-def way(scheme: str, model: Model, data: Trajectories, key: PRNGKey) -> tuple[Method, Start | None]:
+def set_up(scheme: str, model: Model, data: Trajectories, key: PRNGKey) -> tuple[Method, Start | None]:
     """The method of a scheme and where it starts: with what is shared fixed, or anew."""
     check_scheme(scheme, model)
     if scheme == "scratch":
@@ -57,7 +58,8 @@ def defaults_of(model: Model, data: Trajectories) -> Defaults:
     longest = model.longest_step * model.units.time
     clip = model.training.config.clip if model.training else CLIP
     box = None if model.box is None else model.box.union(Box.around(data, model.units))
-    return dataclasses.replace(chosen_for(data), units=model.units, longest_step=longest, clip=clip, box=box)
+    same = {"units": model.units, "layout": model.layout}
+    return dataclasses.replace(chosen_for(data), **same, longest_step=longest, clip=clip, box=box)
 
 
 def states_of(model: Model, data: Trajectories) -> np.ndarray:
@@ -74,7 +76,8 @@ def _one_per_env(model: Model) -> OnePerEnv:
 
 def _new_levels(model: Model, data: Trajectories, key: PRNGKey) -> Levels:
     keys = jax.random.split(jax.random.fold_in(key, 1), model.members)
-    sizes = Sizes(model.state_shape, len(data.environments))
+    layout = model.layout
+    sizes = Sizes(layout.state_shape(model.state_shape), len(data.environments), layout.seen)
     new = lambda known, key: model.method.new_environments(known, sizes, key=key)
     return Levels(model.levels.shared, jax.jit(jax.vmap(new))(model.levels.specific, keys))
 
@@ -84,14 +87,21 @@ def _mixture(model: Model, data: Trajectories, key: PRNGKey) -> tuple[Mixture, S
     known = len(model.environments)
     fewest = int(data.observed.sum(axis=tuple(range(1, data.states.ndim))).min())
     mixture = Mixture(model.method, known, max(1, min(MOST_DIRECTIONS, known - 1, fewest // 4)))
-    states = jnp.asarray(_around(states_of(model, data), key), model.dtype)
-    family = lambda levels: family_of(mixture, levels.shared, levels.specific, states)
+    states, inputs = _around(states_of(model, data), model.layout, key)
+    seen = None if inputs is None else jnp.asarray(inputs, model.dtype)
+    family = lambda levels: family_of(mixture, levels.shared, levels.specific, jnp.asarray(states, model.dtype), seen)
     numbers = jnp.zeros((model.members, len(data.environments), mixture.count), model.dtype)
     return mixture, Start(Levels(jax.jit(jax.vmap(family))(model.levels), numbers), ("specific",))
 
 
-def _around(states: np.ndarray, key: PRNGKey) -> np.ndarray:
-    """Some of the states, and others near them: fields are to be compared in a region, not along one curve."""
+def _around(states: np.ndarray, layout: Layout, key: PRNGKey) -> tuple[np.ndarray, np.ndarray | None]:
+    """Some of the states, and others near them: fields are to be compared in a region, not along one curve.
+
+    What is hidden, and what acts from outside, is of size one: it is drawn at random.
+    """
+    draw = lambda number, *shape: np.asarray(jax.random.normal(jax.random.fold_in(key, number), shape))
     picked = np.asarray(jax.random.randint(jax.random.fold_in(key, 2), (POINTS,), 0, len(states)))
-    noise = np.asarray(jax.random.normal(jax.random.fold_in(key, 3), (POINTS, *states.shape[1:])))
-    return states[picked] + (0.5 * noise if states.ndim == 2 else 0.0)
+    near = states[picked] + (0.5 * draw(3, POINTS, *states.shape[1:]) if states.ndim == 2 else 0.0)
+    hidden = draw(4, POINTS, *states.shape[1:-1], layout.hidden)
+    inputs = draw(5, POINTS, layout.seen) if layout.seen else None
+    return np.concatenate([near, hidden], axis=-1), inputs

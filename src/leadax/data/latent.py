@@ -1,0 +1,78 @@
+"""`Latent`: what is to be inferred of trajectories, and the layout that follows from it and from the data."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import InputError
+from .forcing import raw_inputs
+from .layout import Layout
+from .noise import noise_level
+from .trajectories import Trajectories
+from .units import Units
+
+# Noise below this part of the spread is too small to matter. What rounding leaves in smooth data is far smaller.
+NOTICEABLE = 0.003
+
+
+@dataclass(frozen=True)
+class Latent:
+    """What is to be inferred of each trajectory, along with f and g_e.
+
+    - `noise`: the standard deviation of the noise in the data, as a part of each channel's spread; `auto`: estimated
+      from the data (`leadax.data.noise.noise_level`); `none`: observations are exact. Where there is noise,
+      trajectories start from states that are inferred, not from their first observations;
+    - `hidden`: channels of the state that are never observed;
+    - `individual`: constants of one trajectory alone that enter the field.
+
+    >>> Latent(hidden=1)
+    Latent(noise='auto', hidden=1, individual=0)
+    """
+
+    noise: str | float = "auto"
+    hidden: int = 0
+    individual: int = 0
+
+    def __post_init__(self):
+        if isinstance(self.noise, str):
+            if self.noise not in ("auto", "none"):
+                raise InputError(f"`noise` must be `auto`, `none` or a number from 0 on, got `{self.noise}`")
+        elif not isinstance(self.noise, int | float) or not 0 <= self.noise < float("inf"):
+            raise InputError(f"`noise` must be `auto`, `none` or a number from 0 on, got {self.noise!r}")
+
+    def level(self, data: Trajectories, units: Units) -> tuple[float, ...] | None:
+        """The noise of each channel in standard units; None where observations are to be believed."""
+        if self.noise in ("none", 0):
+            return None
+        if not isinstance(self.noise, str):
+            return (float(self.noise),) * len(data.channels)
+        found = noise_level(data) / np.asarray(units.scale)
+        return tuple(found.tolist()) if np.sqrt(np.mean(found**2)) > NOTICEABLE else None
+
+
+def layout_for(data: Trajectories, units: Units, latent: Latent, covariates: Sequence[str] = ()) -> Layout:
+    """What states and inputs are made of.
+
+    - `covariates`: the parameters of environments that the field is to see.
+
+    >>> t = np.linspace(0, 5, 30)
+    >>> data = Trajectories.from_arrays(t, np.exp(-t)[None, None, :, None])
+    >>> layout_for(data, Units.measured(data), Latent(hidden=1)).state
+    ('x0', 'hidden0')
+    """
+    return Layout(
+        channels=data.channels,
+        hidden=latent.hidden,
+        individual=latent.individual,
+        noise=latent.level(data, units),
+        inputs=data.input_names,
+        kinds=data.input_kinds,
+        covariates=tuple(covariates),
+    )
+
+
+def units_for(data: Trajectories, units: Units, layout: Layout) -> Units:
+    """The units with those of inputs and covariates, as measured."""
+    values = raw_inputs(data, layout)
+    return units if values is None or units.input_mean else units.for_inputs(values)

@@ -1,0 +1,121 @@
+"""How noisy data are, and whether their states say what comes next: from the data alone, before any model."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from jaxtyping import Float
+
+from .trajectories import Trajectories
+
+ORDERS = range(2, 11)  # of differences
+FEWEST = 20  # differences that an estimate needs
+# The share of differences that is taken as not spoilt by sharp turns, and the size below which that share of standard
+# normal numbers lies.
+SHARE, NORMAL_SIZE = 0.35, 0.45376219
+MOST_SERIES = 512  # of a field: more pixels tell nothing new
+NEIGHBOURS = 3
+
+
+def noise_level(data: Trajectories) -> Float[np.ndarray, " channel"]:
+    """The standard deviation of the noise in each channel, in the units of the data.
+
+    A smooth curve vanishes under differences of high order, independent noise does not. For each order d, the
+    difference of d + 1 neighbouring points is taken whose weights are orthogonal to all polynomials of lower degree and
+    have the length 1, so that it has the standard deviation of the noise, whatever the times. That is estimated by the
+    size that the smaller third of them stays below, which sharp turns do not move. The smallest over all orders is
+    taken: what is left of the curve itself can only add to it.
+
+    0 where there are too few points. It sees noise that differs from point to point, not a drift.
+
+    >>> t = np.linspace(0, 10, 200)
+    >>> noisy = np.sin(t) + 0.1 * np.random.default_rng(0).normal(size=200)
+    >>> bool(abs(noise_level(Trajectories.from_arrays(t, noisy[None, None, :, None]))[0] - 0.1) < 0.02)
+    True
+    """
+    found = np.full((len(ORDERS), len(data.channels)), np.inf)
+    for channel in range(len(data.channels)):
+        series = list(_series(data, channel))
+        for row, order in enumerate(ORDERS):
+            sizes = np.concatenate([np.abs(_differences(t, x, order)) for t, x in series])
+            if len(sizes) >= FEWEST:
+                found[row, channel] = np.quantile(sizes, SHARE) / NORMAL_SIZE
+    best = found.min(axis=0)
+    return np.where(np.isfinite(best), best, 0.0)
+
+
+def unexplained(data: Trajectories) -> float:
+    """The share of the change of states that states themselves do not explain: 0 for a field of x, 1 for chance.
+
+    The rate of change to the next point is compared with those at the nearest other states of the same environment that
+    are not neighbours in time. Where something is hidden, the same state is followed by different changes. What noise
+    adds is subtracted. NaN where there are too few points, and for fields on a grid.
+
+    >>> t = np.linspace(0, 20, 100)
+    >>> whole = np.stack([np.sin(t), np.cos(t)], axis=-1)[None, None]
+    >>> alone = Trajectories.from_arrays(t, whole[..., :1])
+    >>> unexplained(Trajectories.from_arrays(t, whole)) < 0.05 < 0.5 < unexplained(alone)
+    True
+    """
+    if data.space:
+        return math.nan
+    spread = np.nanstd(data.states, axis=(0, 1, 2))
+    scale = np.where(spread > 0, spread, 1.0)
+    noise = noise_level(data) / scale
+    total = wrong = pairs = 0.0
+    for e in range(len(data.environments)):
+        states, rates, gaps, place = _transitions(data, e, scale)
+        if len(states) < 3 * NEIGHBOURS:
+            continue
+        distance = np.linalg.norm(states[:, None] - states[None], axis=-1)
+        apart = (place[:, None, 0] != place[None, :, 0]) | (np.abs(place[:, None, 1] - place[None, :, 1]) > 2)
+        nearest = np.argsort(np.where(apart, distance, np.inf), axis=1)[:, :NEIGHBOURS]
+        usable = np.take_along_axis(apart, nearest, axis=1).all(axis=1)
+        off = np.sum((rates[usable] - rates[nearest[usable]].mean(axis=1)) ** 2, axis=-1)
+        added = 2 * np.sum(noise**2) / gaps[usable] ** 2 * (1 + 1 / NEIGHBOURS)
+        wrong += float(np.sum(np.maximum(off - added, 0.0)))
+        total += float(np.sum((rates[usable] - rates.mean(axis=0)) ** 2)) * (1 + 1 / NEIGHBOURS)
+        pairs += float(usable.sum())
+    return wrong / total if pairs >= FEWEST and total > 0 else math.nan
+
+
+def _series(data: Trajectories, channel: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Times and values of a channel in each trajectory; of a field, at some of its pixels."""
+    pixels = int(np.prod(data.space)) if data.space else 1
+    total = int((data.lengths > 0).sum()) * pixels
+    stride = max(1, total // MOST_SERIES)
+    values = data.states[..., channel].reshape(*data.times.shape, pixels)
+    number = 0
+    for e, i in np.argwhere(data.lengths > 0):
+        for pixel in range(pixels):
+            number += 1
+            if number % stride == 0:
+                x = values[e, i, :, pixel]
+                seen = ~np.isnan(x)
+                yield data.times[e, i, seen], x[seen]
+
+
+def _differences(times: np.ndarray, values: np.ndarray, order: int) -> np.ndarray:
+    """Differences of `order` + 1 neighbours, zero for polynomials of lower degree, with weights of length 1."""
+    if len(times) <= order:
+        return np.zeros(0)
+    windows = np.lib.stride_tricks.sliding_window_view(times, order + 1)
+    middle, reach = windows.mean(axis=1, keepdims=True), np.ptp(windows, axis=1)[:, None]
+    scaled = (windows - middle) / reach
+    gaps = scaled[:, :, None] - scaled[:, None, :] + np.eye(order + 1)
+    weights = 1 / np.prod(gaps, axis=2)
+    weights /= np.linalg.norm(weights, axis=1, keepdims=True)
+    return np.sum(weights * np.lib.stride_tricks.sliding_window_view(values, order + 1), axis=1)
+
+
+def _transitions(data: Trajectories, e: int, scale: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Whole states of an environment, the rate of change to the next, the time between, and where they are."""
+    rows = []
+    for i in range(int(data.counts[e])):
+        whole = np.flatnonzero(data.observed[e, i].all(axis=-1))
+        x, t = data.states[e, i, whole] / scale, data.times[e, i, whole]
+        gaps = np.diff(t)
+        rows += [(x[k], (x[k + 1] - x[k]) / gaps[k], gaps[k], (i, k)) for k in range(len(gaps))]
+    if not rows:
+        return np.zeros((0, len(scale))), np.zeros((0, len(scale))), np.zeros(0), np.zeros((0, 2))
+    return tuple(np.array(part) for part in zip(*rows, strict=True))
