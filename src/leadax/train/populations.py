@@ -37,4 +37,4 @@ def _residual(predicted: Array, batch: Batch) -> Array:
     """The root mean square error of each observed channel."""
     off = jnp.where(batch.observed, predicted[..., : batch.states.shape[-1]] - batch.states, 0.0)
     axes = tuple(range(off.ndim - 1))
-    return jnp.sqrt(jnp.sum(off**2, axis=axes) / jnp.maximum(jnp.sum(batch.observed, axis=axes), 1))
+    return jnp.sqrt(jnp.sum(off**2, axis=axes) / jnp.maximum(jnp.sum(batch.observed, axis=axes, dtype=off.dtype), 1))
