@@ -14,7 +14,9 @@ import numpy as np
 from leadax import EmpiricalNorm, Leads, Linear, Model, Omega, Sizes, SpectralNorm, Trajectories, Units
 from leadax.methods import Levels
 from leadax.nets import MLP
+from leadax.train import Recipe
 from leadax.train.loss import first_carry
+from leadax.train.trainer import Request, chosen_defaults
 
 # Programs are compiled once per shape: tests that use these nets, methods and data share them.
 tiny = functools.partial(MLP, width=8, depth=2)
@@ -94,6 +96,14 @@ def untrained(method=LEADS, members=2, state_shape=(2,), dtype=np.float64, units
         state_shape=state_shape,
         **{"longest_step": 0.25, **settings},
     )
+
+
+def request_of(data: Trajectories, **settings) -> Request:
+    """What `fit` would be asked for, with its defaults."""
+    plain = {"key": jr.key(0), "steps": 20, "seeds": 1, "test": None, "validation": None, "optimiser": "adam"}
+    plain |= {"defaults": None, "recipe": Recipe(), "start": None, **settings}
+    plain["defaults"] = chosen_defaults(data, plain["defaults"], None, ())
+    return Request(train=data, **plain)
 
 
 compiled: list[str] = []

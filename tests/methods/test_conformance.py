@@ -10,7 +10,7 @@ import jax.random as jr
 import numpy as np
 import optax
 import pytest
-from tests.engine import at, decays, forecast, random_levels, random_like, same_bits, tiny
+from tests.engine import at, decays, forecast, random_levels, random_like, request_of, same_bits, tiny
 
 from leadax import (
     Frobenius,
@@ -31,7 +31,6 @@ from leadax.describe import describe, restore
 from leadax.methods import METHODS, ContextPenalty
 from leadax.nets import MLP
 from leadax.train import Interrupted, Start, loop
-from leadax.train.trainer import Request
 
 DATA = decays()
 NOVEL = Trajectories.from_arrays(DATA.times, 1.2 * DATA.states, environments=["new", "newer"])
@@ -124,7 +123,7 @@ def test_new_environments(name):
 
 def test_first_parameters(name):
     """The same key gives the same ones, another key others; environments start apart, where they should."""
-    request = lambda key: Request(DATA, jr.key(key), 6, 1, None, None, SGD, None, RECIPE, None)
+    request = lambda key: request_of(DATA, key=jr.key(key), optimiser=SGD, recipe=RECIPE)
     first = lambda key: request(key).trainer([build(name)], [None])._first_state()
     levels, again, other = (first(key).levels for key in (0, 0, 1))
     assert same_bits(levels, again)

@@ -16,7 +16,7 @@ RNG = np.random.default_rng(0)
 def plain_gru(cell, x, h):
     width = len(h)
     part = lambda a, k: np.asarray(a)[..., k * width : (k + 1) * width]
-    from_x = lambda k: x @ part(cell.inputs.weight, k) + part(cell.inputs.bias, k)
+    from_x = lambda k: x @ part(cell.reading.weight, k) + part(cell.reading.bias, k)
     r = sigmoid(from_x(0) + h @ part(cell.gates.weight, 0))
     z = sigmoid(from_x(1) + h @ part(cell.gates.weight, 1))
     candidate = np.tanh(from_x(2) + (r * h) @ np.asarray(cell.candidate.weight))

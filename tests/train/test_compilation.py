@@ -28,7 +28,7 @@ def work(method, data, folder, **settings):
 def test_the_same_shapes_compile_nothing(tmp_path):
     """Whatever the numbers are: data, λ, α, learning rate, steps, key, state, environment; or the object."""
     first = work(LINEAR, DATA, tmp_path / "a")
-    assert {"jit(_advance)", "jit(_error_sums)"} <= set(compiled)
+    assert {"jit(_advance)", "jit(_forecasts)"} <= set(compiled)
     count = len(compiled)
     work(LINEAR, DATA, tmp_path / "b")
     other = Trajectories.from_arrays(60 * DATA.times, 7 * DATA.states + 100)

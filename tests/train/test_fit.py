@@ -9,7 +9,7 @@ import jax.random as jr
 import numpy as np
 import optax
 import pytest
-from tests.engine import LINEAR, decays, random_levels, same_bits, tiny
+from tests.engine import LINEAR, decays, random_levels, request_of, same_bits, tiny
 
 from leadax import (
     ConvNet,
@@ -34,7 +34,7 @@ from leadax import (
 from leadax.data.units import Box
 from leadax.records import Snapshot
 from leadax.train import Interrupted, Start, loop
-from leadax.train.trainer import Request
+from leadax.train.trainer import Request, chosen_defaults
 
 DATA = decays()
 TEST = decays(trajectories=3)
@@ -49,9 +49,7 @@ def train(method=LINEAR, data=DATA, recipe=None, **settings):
 
 def trainer_of(method=LINEAR, data=DATA, recipe=Recipe(), **settings):
     """What `fit` is about to run."""
-    request = {"steps": 23, "seeds": 1, "test": None, "validation": None, "optimiser": "adam", "defaults": None}
-    request |= {"start": None, "key": jr.key(0), **settings}
-    return Request(train=data, recipe=recipe, **request).trainer([method], [None])
+    return request_of(data, recipe=recipe, **{"steps": 23, **settings}).trainer([method], [None])
 
 
 @pytest.fixture(scope="module")
@@ -424,10 +422,11 @@ def test_refuses_what_types_would_forbid():
         ({"steps": "10"}, "`steps` must be a whole number from 1 .* got '10'"),
         ({"seeds": True}, "`seeds` must be a whole number .* got True"),
         ({"key": 3}, "`key` must be a `jax.random.key`, got 3"),
-        ({"train": "data.npz"}, "`train` must be Trajectories, got str: use `leadax.load"),
     ):
         with pytest.raises(InputError, match=match):
             _plain(Request)(**{**request, **wrong})
+    with pytest.raises(InputError, match="`train` must be Trajectories, got str"):
+        chosen_defaults("data.npz", None, None, ())
     with pytest.raises(InputError, match="unknown answer to divergence `pray`"):
         _plain(Recipe)(on_divergence="pray")
 

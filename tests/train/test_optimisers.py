@@ -9,16 +9,15 @@ import jax.random as jr
 import numpy as np
 import optax
 import pytest
-from tests.engine import LINEAR, decays, drawn
+from tests.engine import LINEAR, decays, drawn, request_of
 
-from leadax import InputError, Recipe, Sizes, Units, chosen_for, fit
+from leadax import InputError, Sizes, Units, chosen_for, fit
 from leadax.defaults import PRESETS
 from leadax.methods import METHODS
 from leadax.nets import Dense, SpectralConvolution
 from leadax.nets.architecture import architecture
 from leadax.train.loop import Span, advance
 from leadax.train.optimisers import Optimiser, matrix_axes, rate_for
-from leadax.train.trainer import Request
 
 DATA = decays()
 
@@ -41,7 +40,7 @@ def test_how_the_rate_changes():
 
 def test_steps_follow_the_rate_of_their_phase():
     """The first step of Adam is as long as the rate, wherever in a phase it is taken."""
-    request = Request(DATA, jr.key(0), 10, 1, None, None, "adam", None, Recipe(), None)
+    request = request_of(DATA, steps=10)
     trainer = request.trainer([LINEAR], [0.02])
     task, state = trainer.task, trainer._first_state()
     for begin, length, step in ((0, 10, 0), (0, 10, 5), (4, 8, 6)):

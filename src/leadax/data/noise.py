@@ -5,14 +5,15 @@ from collections.abc import Iterator
 
 import numpy as np
 from jaxtyping import Float
+from scipy.stats import norm
 
 from .trajectories import Trajectories
 
-ORDERS = range(2, 11)  # of differences
+ORDERS = range(2, 9)  # of differences
 FEWEST = 20  # differences that an estimate needs
-# The share of differences that is taken as not spoilt by sharp turns, and the size below which that share of standard
-# normal numbers lies.
-SHARE, NORMAL_SIZE = 0.35, 0.45376219
+SHARE = 0.35  # of differences that sharp turns are taken not to spoil
+CUT = 2.5  # standard deviations beyond which a difference is taken to be spoilt
+SAME = 1.08  # the ratio of two estimates that are as good as equal
 MOST_SERIES = 512  # of a field: more pixels tell nothing new
 NEIGHBOURS = 3
 
@@ -22,9 +23,9 @@ def noise_level(data: Trajectories) -> Float[np.ndarray, " channel"]:
 
     A smooth curve vanishes under differences of high order, independent noise does not. For each order d, the
     difference of d + 1 neighbouring points is taken whose weights are orthogonal to all polynomials of lower degree and
-    have the length 1, so that it has the standard deviation of the noise, whatever the times. That is estimated by the
-    size that the smaller third of them stays below, which sharp turns do not move. The smallest over all orders is
-    taken: what is left of the curve itself can only add to it.
+    have the length 1, so that it has the standard deviation of the noise, whatever the times. What is left of the
+    curve itself can only add to it, so the smallest over all orders counts; of those about as small, that of the lowest
+    order, which has the most differences and so the least chance in it.
 
     0 where there are too few points. It sees noise that differs from point to point, not a drift.
 
@@ -33,15 +34,26 @@ def noise_level(data: Trajectories) -> Float[np.ndarray, " channel"]:
     >>> bool(abs(noise_level(Trajectories.from_arrays(t, noisy[None, None, :, None]))[0] - 0.1) < 0.02)
     True
     """
-    found = np.full((len(ORDERS), len(data.channels)), np.inf)
-    for channel in range(len(data.channels)):
-        series = list(_series(data, channel))
-        for row, order in enumerate(ORDERS):
-            sizes = np.concatenate([np.abs(_differences(t, x, order)) for t, x in series])
-            if len(sizes) >= FEWEST:
-                found[row, channel] = np.quantile(sizes, SHARE) / NORMAL_SIZE
-    best = found.min(axis=0)
-    return np.where(np.isfinite(best), best, 0.0)
+    return np.array([_level(list(_series(data, channel))) for channel in range(len(data.channels))])
+
+
+def _level(series: list[tuple[np.ndarray, np.ndarray]]) -> float:
+    """The noise of one channel, from times and values of its trajectories."""
+    found = []
+    for order in ORDERS:
+        sizes = np.abs(np.concatenate([np.zeros(0), *(_differences(t, x, order) for t, x in series)]))
+        if len(sizes) >= FEWEST:
+            found.append(_deviation(sizes))
+    return next((level for level in found if level <= SAME * min(found)), 0.0)
+
+
+def _deviation(sizes: np.ndarray) -> float:
+    """The standard deviation of normal numbers from their sizes, some of which are too large."""
+    rough = np.quantile(sizes, SHARE) / norm.ppf((1 + SHARE) / 2)
+    inside = sizes[sizes <= CUT * rough]
+    # The variance of a standard normal number that is known to lie within the cut.
+    within = 1 - 2 * CUT * norm.pdf(CUT) / (2 * norm.cdf(CUT) - 1)
+    return float(np.sqrt(np.mean(inside**2) / within))
 
 
 def unexplained(data: Trajectories) -> float:

@@ -72,14 +72,16 @@ def _one(
     dynamics = method.dynamics(shared, specific)
     observed = trajectory.states.shape[-1]
     known = trajectory.observed & known.reshape(-1, *(1,) * (trajectory.observed.ndim - 1))
-    sigma = jnp.maximum(population.residual, LEAST_RESIDUAL)
+    like = lambda numbers, array: jnp.broadcast_to(numbers, array.shape)
+    sigma = like(jnp.maximum(population.residual, LEAST_RESIDUAL), trajectory.states)
+    spread = like(population.start_spread, first.path[0])
     # What was observed at the first point needs no prior.
-    free = jnp.ones_like(first.path[0], bool).at[..., :observed].set(~known[0])
+    free = jnp.ones(first.path[0].shape, bool).at[..., :observed].set(~known[0])
 
     def residuals(local: Local) -> tuple:
         predicted = forecast(dynamics, local, trajectory)[..., :observed]
         off = jnp.where(known, (predicted - trajectory.states) / sigma, 0.0)
-        prior = jnp.where(free, (local.path[0] - first.path[0]) / population.start_spread, 0.0)
+        prior = jnp.where(free, (local.path[0] - first.path[0]) / spread, 0.0)
         if local.individual is None or first.individual is None or population.individual_spread is None:
             return off, prior
         return off, prior, (local.individual - first.individual) / population.individual_spread

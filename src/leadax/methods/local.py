@@ -106,7 +106,7 @@ def population_of(local: Local, batch: Batch, residual: Float[Array, " observed"
     individual = spread = None
     if local.individual is not None:
         individual, spread = _mean(local.individual, real), widths(local.individual, real)
-    centre = jnp.sum(starts * real[..., None], axis=(0, 1)) / jnp.sum(real)
+    centre = jnp.sum(starts * real[..., None], axis=(0, 1), keepdims=True) / jnp.sum(real)
     variance = jnp.sum((starts - centre) ** 2 * real[..., None], axis=(0, 1)) / jnp.sum(real)
     return Population(
         _mean(starts, real), jnp.maximum(jnp.sqrt(variance), SMALLEST_WIDTH), individual, spread, residual
