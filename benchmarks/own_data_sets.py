@@ -80,6 +80,15 @@ def pendulum(noise: float = 0.0) -> Pair:
     return simulated(field, environments, box([-2, -1], [2, 1]), np.linspace(0, 10, 26), train=3, noise=noise)
 
 
+def lotka_volterra(noise: float = 0.0, environments: int = 10) -> Pair:
+    """The paper's prey and predators, four trajectories of each environment, well resolved."""
+    field = lambda x, a, g: (a * x[0] - 0.5 * x[0] * x[1], 0.5 * x[0] * x[1] - g * x[1])
+    halves = [(0.5, 0.5), (0.25, 0.5), (0.75, 0.5), (1, 0.5), (0.5, 0.25), (0.5, 0.75), (0.5, 1)]
+    all_ten = [*halves, (0.25, 0.25), (0.75, 0.75), (1, 1)]
+    starts, times = box([1, 1], [2, 2]), np.arange(0, 10, 0.5)
+    return simulated(field, all_ten[:environments], starts, times, train=4, noise=noise, channels=("prey", "predator"))
+
+
 def coda_lotka_volterra() -> Pair:
     """CoDA's prey and predators: nine environments, four trajectories of each, 32 to test on."""
     field = lambda x, b, d: (0.5 * x[0] - b * x[0] * x[1], d * x[0] * x[1] - 0.5 * x[1])

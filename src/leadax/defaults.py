@@ -20,6 +20,8 @@ from .penalties import EmpiricalNorm, Frobenius, Omega, Penalty, SpectralNorm
 FILLED_IN = ("net", "solver", "penalty", "penalty_weight", "kappa")
 KAPPA = 0.1
 CLIP = 1.0
+RESTART_SHARE = 0.3
+WEIGHT_DECAY = 0.01
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +34,9 @@ class Defaults:
     - `longest_step`: the longest step of the solver, in units of time of the data; None for one per observed interval;
     - `clip`: the largest length of a gradient; None for any;
     - `box`: the region, in standard units, that forecasts are kept in; None for everywhere;
+    - `restart_share`: of the steps, after which forecasts hardly restart from the data any more; None for the paper's
+      schedule, whatever the number of steps;
+    - `weight_decay`: γ, how strongly weights are kept small;
     - `layout`: what is hidden, what acts from outside, what belongs to one trajectory; None for nothing of the kind.
     """
 
@@ -45,6 +50,8 @@ class Defaults:
     longest_step: float | None = None
     clip: float | None = None
     box: Box | None = None
+    restart_share: float | None = None
+    weight_decay: float = 0.0
     layout: Layout | None = None
 
     def complete(self, method: Method, sizes: Sizes) -> Method:
@@ -98,6 +105,8 @@ def chosen_for(data: Trajectories, net: Any = None) -> Defaults:
         longest_step=median_gap(data),
         clip=CLIP,
         box=Box.around(data, units),
+        restart_share=RESTART_SHARE,
+        weight_decay=WEIGHT_DECAY,
         layout=layout_for(data, units, Latent()),
     )
 

@@ -85,7 +85,8 @@ class Config:
     """What was asked for: the same configuration on the same machine gives the same bits.
 
     - `method`, `units`, `sampling`: their descriptions as JSON; `optimiser`: its name;
-    - `clip`: the largest length of a gradient; `longest_step`: of the solver; `box`: where forecasts are kept;
+    - `clip`: the largest length of a gradient; `weight_decay`: how strongly weights are kept small;
+    - `longest_step`: of the solver; `box`: where forecasts are kept;
     - `layout`: what is hidden, what acts from outside, what belongs to one trajectory; `warmup`: how many points of a
       held-out trajectory a forecast is told;
     - `start`: the fingerprint of the parameters that training began with, where they were given;
@@ -116,6 +117,7 @@ class Config:
     start: str | None = None
     layout: Mapping[str, Any] | None = None
     warmup: int = 1
+    weight_decay: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -166,6 +168,7 @@ _CONFIG_TYPES: dict[str, tuple[type, ...]] = {
     "start": (str, type(None)),
     "layout": (dict, type(None)),
     "warmup": (int,),
+    "weight_decay": (int, float),
 }
 
 

@@ -14,7 +14,7 @@ from leadax.choose.rungs import Pace, Plan, Score, final_steps, planned, regroup
 from leadax.choose.search import PROBE, Measured, Search
 from leadax.choose.space import GROUP, Candidate, Shape, Space, all_groups, spaces
 from leadax.choose.tried import sentence, tried_of
-from leadax.choose.tuning import Tuning, sampling_for
+from leadax.choose.tuning import Tuning
 from leadax.defaults import chosen_for
 from leadax.methods.base import Sizes
 from leadax.methods.prepare import side_by_side
@@ -440,11 +440,9 @@ def test_a_small_search(tmp_path, monkeypatch):
     assert past.fingerprint != data.fingerprint
     task = Tuning.of(data, jr.key(0), ["one-for-all"], 1, lx.Linear, lx.Monitor())
     method = task.space(fast.candidate).method(fast.candidate)
-    sampling = sampling_for(4)
     alone = lx.fit(
-        method, past, key=jr.key(0), steps=4, learning_rate=rate(fast.candidate), defaults=chosen_for(past, lx.Linear),
-        recipe=lx.Recipe(sampling=sampling),
-    )  # fmt: skip
+        method, past, key=jr.key(0), steps=4, learning_rate=rate(fast.candidate), defaults=chosen_for(past, lx.Linear)
+    )
     assert lx.evaluate(alone, future).nmse == pytest.approx(fast.nmse, rel=1e-4)
     assert lx.tune(data, **arguments).tried == tuned.tried
     with pytest.raises(lx.InputError, match="holds another run: its `seeds` is 1, but 2 was requested"):

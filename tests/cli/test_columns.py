@@ -34,7 +34,7 @@ def test_names_and_dates_from_file_to_forecast(tanks, place, tmp_path):
     assert forecast.trajectory_names == (TANKS, TANKS)
     assert forecast.channels == ("x0", "x1")
     observed = load(place / "train.csv")
-    np.testing.assert_allclose(forecast.states[:, :, 0], observed.states[:, :, 0], rtol=1e-6)
+    np.testing.assert_allclose(forecast.states[:, :, 0], observed.states[:, :, 0], rtol=1e-6, atol=1e-6)
     assert out.read_text().splitlines()[2].startswith('"slow","north, 1",2021-03-01,')
 
 

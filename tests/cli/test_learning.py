@@ -68,7 +68,7 @@ def test_predict(place, printed):
     assert document == {"out": "forecast.csv", "fingerprint": forecast.fingerprint}
     np.testing.assert_array_equal(forecast.times, test.times)
     expected = model().predict(test.states[1, 1, 0], test.times[1, 1], environment="fast")
-    np.testing.assert_allclose(forecast.states[1, 1], np.asarray(expected), rtol=1e-6)
+    np.testing.assert_allclose(forecast.states[1, 1], np.asarray(expected), rtol=1e-6, atol=1e-6)
     assert not np.allclose(forecast.states[0, 1], forecast.states[1, 1])
 
 

@@ -84,5 +84,5 @@ def test_bad_names(names, message):
 
 
 def test_messages_name_the_trajectory():
-    with pytest.raises(InputError, match="trajectory `b` of environment `e0` has 1 observed point"):
+    with pytest.raises(InputError, match="trajectory `b` of environment `e0` has 1 point"):
         Trajectories.from_arrays([[[0, 1], [0]]], [[np.ones((2, 1)), np.ones((1, 1))]], trajectory_names=[["a", "b"]])

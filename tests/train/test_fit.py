@@ -87,7 +87,7 @@ def test_settings_reach_the_plan():
     assert (begin, end, plan.batch_size, task.sampling) == (0, 23, 1, ScheduledSampling(0.5))
     assert (plan.optimiser.rule, plan.optimiser.decay, plan.optimiser.clip) == ("adam", "one-cycle", 1.0)
     start = Start(fill_levels(2), ("specific",))
-    assert trainer_of(start=start).task.stages[0].plan.trainable == ("specific",)
+    assert trainer_of(start=start).task.stages[0].plan.trainable == ("specific", "local")
     fields = Trajectories.from_arrays(range(3), np.ones((1, 1, 3, 12, 12, 1)))
     for wanted, batch_size in ((None, 2), (5, 5)):
         defaults = preset("navier-stokes", fields)
@@ -104,8 +104,9 @@ def test_looks(fitted):
     history = model.training.history
     assert [snapshot.step for snapshot in history] == [10, 20, 23]
     assert [(snapshot, 23) for snapshot in history] == heard
-    for snapshot in history:
-        np.testing.assert_allclose(snapshot.loss[0], snapshot.error[0] + 0.01 * snapshot.penalty[0], rtol=1e-5)
+    for snapshot in history:  # and a little for the size of the weights
+        rest = snapshot.loss[0] - snapshot.error[0] - 0.01 * snapshot.penalty[0]
+        assert 0 < rest < 1e-3 * snapshot.error[0]
     assert history[0].seconds < history[1].seconds < history[2].seconds == model.training.seconds
     np.testing.assert_allclose(history[-1].test, evaluate(model, TEST).mse_per_seed, rtol=1e-5)
     assert model.training.smallest_test_errors == (min(snapshot.test[0] for snapshot in history),)

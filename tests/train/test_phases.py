@@ -25,7 +25,7 @@ BOUNDARY = 8
 
 
 def train(run=None, method=GBML, recipe=None, monitor=Monitor(), **settings):
-    recipe = Recipe(**{"look_every": 5, **(recipe or {})})
+    recipe = Recipe(**{"look_every": 5, "sampling": ScheduledSampling(), **(recipe or {})})
     chosen = {"steps": 20, "learning_rate": 0.02, "key": jr.key(0), **settings}
     return fit(method, decays(), run=run, recipe=recipe, monitor=monitor, **chosen)
 
@@ -74,10 +74,10 @@ def test_first_what_is_shared_then_what_is_specific(whole, tmp_path, monkeypatch
 @pytest.mark.parametrize(
     ("share", "steps", "stages"),
     [
-        (0.5, 7, [(0, 4, ("shared",)), (4, 7, ("specific",))]),
-        (0.1, 1, [(0, 1, ("specific",))]),
-        (0.9, 1, [(0, 1, ("shared",))]),
-        (0.3, 1000, [(0, 300, ("shared",)), (300, 1000, ("specific",))]),
+        (0.5, 7, [(0, 4, ("shared", "local")), (4, 7, ("specific", "local"))]),
+        (0.1, 1, [(0, 1, ("specific", "local"))]),
+        (0.9, 1, [(0, 1, ("shared", "local"))]),
+        (0.3, 1000, [(0, 300, ("shared", "local")), (300, 1000, ("specific", "local"))]),
     ],
     ids=str,
 )

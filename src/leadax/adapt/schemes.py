@@ -10,12 +10,13 @@ from .._types import PRNGKey
 from ..data import Trajectories
 from ..data.layout import Layout
 from ..data.units import Box
-from ..defaults import CLIP, Defaults, chosen_for
+from ..defaults import Defaults, chosen_for
+from ..describe import describe
 from ..errors import InputError
 from ..methods import Levels, Method, OnePerEnv, Sizes
 from ..methods.mixture import MOST_DIRECTIONS, Mixture, family_of
 from ..model import Model
-from ..train import Start
+from ..train import ScheduledSampling, Start
 
 POINTS = 256  # at which the fields of known environments are compared
 
@@ -56,10 +57,14 @@ def can_mix(model: Model) -> bool:
 def defaults_of(model: Model, data: Trajectories) -> Defaults:
     """The model's own units and steps: its shared parameters know no others."""
     longest = model.longest_step * model.units.time
-    clip = model.training.config.clip if model.training else CLIP
+    chosen, config = chosen_for(data), model.training.config if model.training else None
+    if config is not None:
+        as_in_the_paper = config.sampling == describe(ScheduledSampling())
+        restarts = None if as_in_the_paper else chosen.restart_share
+        chosen = dataclasses.replace(chosen, clip=config.clip, weight_decay=config.weight_decay, restart_share=restarts)
     box = None if model.box is None else model.box.union(Box.around(data, model.units))
     same = {"units": model.units, "layout": model.layout}
-    return dataclasses.replace(chosen_for(data), **same, longest_step=longest, clip=clip, box=box)
+    return dataclasses.replace(chosen, **same, longest_step=longest, box=box)
 
 
 def states_of(model: Model, data: Trajectories) -> np.ndarray:

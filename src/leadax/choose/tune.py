@@ -20,7 +20,7 @@ from ..train.recipe import key_numbers
 from .journal import Journal, Winner
 from .search import Search, Standing
 from .tried import Tried, sentence, tried_of
-from .tuning import Tuning, rate_of, sampling_for
+from .tuning import Tuning, rate_of
 
 METHODS = ("leads", "coda", "one-per-env", "one-for-all")
 
@@ -105,7 +105,7 @@ class Found:
             seeds=task.seeds,
             learning_rate=rate_of(candidate),
             defaults=chosen_for(task.train, task.net),
-            recipe=Recipe(sampling=sampling_for(steps), checkpoint_every=min(1_000, max(20, steps // 20))),
+            recipe=Recipe(checkpoint_every=min(1_000, max(20, steps // 20))),
             run=run,
             monitor=monitor,
         )

@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..evaluate import evaluate
 from ..methods.settings import positive
 from ..records import Snapshot
-from ..train import Monitor, Recipe, ScheduledSampling, fit_side_by_side
+from ..train import Monitor, Recipe, fit_side_by_side
 from ..train.recipe import key_numbers
 from .rungs import Score
 from .search import Measured
@@ -83,7 +83,7 @@ class Tuning:
             seeds=self.seeds,
             learning_rates=[rate_of(candidate) for candidate in group],
             defaults=chosen_for(train, self.net),
-            recipe=Recipe(sampling=sampling_for(steps), look_every=min(50, max(1, steps // 4))),
+            recipe=Recipe(look_every=min(50, max(1, steps // 4))),
             monitor=Monitor(listen, should_stop=should_stop),
         )
         errors = [evaluate(model, held_out) for model in models]
@@ -96,16 +96,3 @@ class Tuning:
 def rate_of(candidate: Candidate) -> float:
     """The learning rate of a candidate."""
     return dict(candidate.numbers)["learning_rate"]
-
-
-def sampling_for(steps: int) -> ScheduledSampling:
-    """As usual, but never slower than the training is long: in the end, forecasts must hardly restart from the data.
-
-    >>> import jax.numpy as jnp
-    >>> sampling_for(12_000) == ScheduledSampling()
-    True
-    >>> round(float(sampling_for(300).probability(jnp.array(299))), 6)
-    0.01
-    """
-    usual = 4_600  # where it comes down to 0.01
-    return ScheduledSampling() if steps >= usual else ScheduledSampling.falling_to(0.01, steps)

@@ -60,10 +60,7 @@ def _one_at(
     known = data.times[e, i, seen]
     union = np.union1d(known, times[times > known[0]] if len(known) else [])
     if len(union) < 2:
-        raise InputError(
-            f"trajectory {_name(data, e, i)} of environment `{data.environments[e]}` has no whole state before the "
-            "times asked for"
-        )
+        raise InputError(f"{data.place(e, i)} has no whole state before the times asked for")
     states = np.full((len(union), *data.state_shape), np.nan)
     states[np.searchsorted(union, known)] = data.states[e, i, seen]
     return union, states
@@ -129,15 +126,8 @@ def _asked(data: Trajectories, e: int, times: np.ndarray | None) -> Iterator[tup
         own = data.times[e, i, first : data.lengths[e, i]]
         asked = own if times is None else np.unique([own[0], *times[times > own[0]]])
         if len(asked) < 2 or not whole[first]:
-            raise InputError(
-                f"trajectory {_name(data, e, i)} of environment `{data.environments[e]}` has no whole state before the "
-                "times asked for"
-            )
+            raise InputError(f"{data.place(e, i)} has no whole state before the times asked for")
         yield data.states[e, i, first], asked
-
-
-def _name(data: Trajectories, e: int, i: int) -> str:
-    return str(i) if data.trajectory_names is None else f"`{data.trajectory_names[e][i]}`"
 
 
 def _check_steps(model: Model, length: float) -> None:

@@ -91,6 +91,8 @@ class Training:
     """κ: the weight of Ω relative to the error, κ · error/Ω, for leads; 0.1 by default."""
     lipschitz_weight: Number = None
     """α, the weight of the Lipschitz part within Ω; 0.001 by default."""
+    weight_decay: Number = None
+    """γ: how strongly weights are kept small, in units of the present error; 0.01 by default, 0 with a preset."""
     rank: Count = None
     """Factors per linear map of ft-node and ft-rnn; by default as many as give them the parameters of leads."""
     dimension: Count = None
@@ -180,7 +182,8 @@ class Training:
 
         defaults = self._defaults(data)
         built = Plan.of(method).method(self.settings(), skip=skip)
-        same = ("decay", "batch_size", "match", "protocol", "look_every", "checkpoint_every", "on_divergence", "warmup")
+        same = ("decay", "batch_size", "match", "protocol", "look_every", "checkpoint_every", "on_divergence")
+        same += ("warmup", "weight_decay")
         return {
             "method": with_lipschitz_weight(built, method, self.lipschitz_weight, defaults, skip=skip),
             "key": jr.key(self.seed),

@@ -93,11 +93,9 @@ def check(
     for what, given in (("a state", seen), *([] if inputs is None else [("an input", observed_points(inputs))])):
         for e, i, k in np.argwhere(given & ~present)[:1]:
             raise InputError(f"{where(e, i)}: point {k} has {what} but no time")
-    # With inputs, one state is enough: they say what is to be forecast from it.
-    enough, kind = (seen, "observed point") if inputs is None else (present, "point")
-    too_short = present.any(axis=2) & (enough.sum(axis=2) < 2)
-    for e, i in np.argwhere(too_short)[:1]:
-        raise InputError(f"{where(e, i)} has {enough[e, i].sum()} {kind}: at least 2 are needed, remove it")
+    # One state is enough: times without any say what is to be forecast from it. Training asks for more.
+    for e, i in np.argwhere(present.sum(axis=2) == 1)[:1]:
+        raise InputError(f"{where(e, i)} has 1 point: at least 2 are needed, remove it")
 
 
 def unique_names(what: str, given: Sequence[str], count: int) -> tuple[str, ...]:

@@ -13,6 +13,9 @@ from .layout import Layout
 from .trajectories import Trajectories
 from .units import Units
 
+# In standard units. Observations that are believed may be off by this much, so that inferred states can be learnt.
+LEAST_NOISE = 0.01
+
 
 class Batch(NamedTuple):
     """Trajectories of all environments, ready to learn from.
@@ -27,7 +30,8 @@ class Batch(NamedTuple):
     - `steps`: the solver's steps along each trajectory, `leadax.rollout.Steps`;
     - `begin`: the standard time at which each trajectory starts, for fields that depend on time;
     - `slopes`: dx/dt estimated from the data, for matching derivatives instead of states (`with_slopes`);
-    - `inputs`: what a field sees beside time and state, at the points; individual constants are not among them.
+    - `inputs`: what a field sees beside time and state, at the points; individual constants are not among them;
+    - `noise`: the standard deviation of the noise where starts are inferred, in standard units.
     """
 
     times: Float[Array, "env traj time"]
@@ -38,6 +42,7 @@ class Batch(NamedTuple):
     slopes: Float[Array, "env traj time *space channel"] | None = None
     begin: Float[Array, "env traj"] | None = None
     inputs: Float[Array, "env traj time *input"] | None = None
+    noise: Float[Array, "env traj channel"] | None = None
 
     @property
     def clock(self) -> Float[Array, "*batch time"]:
@@ -87,7 +92,13 @@ def to_batch(
         steps=steps(times, begin, None if acting is None else acting.forcing()),
         begin=jnp.asarray(begin, dtype),
         inputs=None if acting is None or acting.values is None else jnp.asarray(acting.values, dtype),
+        noise=_noise(layout, data, dtype) if layout is not None and layout.inferred else None,
     )
+
+
+def _noise(layout: Layout, data: Trajectories, dtype: DTypeLike) -> Float[Array, "env traj channel"]:
+    level = np.maximum(LEAST_NOISE, 0.0 if layout.noise is None else layout.noise)
+    return jnp.asarray(np.broadcast_to(level, (*data.lengths.shape, len(layout.channels))), dtype)
 
 
 def _acting(found: Driving | None, shift: Callable[[np.ndarray], np.ndarray]) -> Driving | None:
@@ -115,7 +126,7 @@ def _start(data: Trajectories, complete: np.ndarray) -> np.ndarray:
     usable = complete.any(axis=2) & (data.lengths - start >= 2)
     for e, i in np.argwhere(~usable & (data.lengths > 0))[:1]:
         raise InputError(
-            f"trajectory {i} of environment `{data.environments[e]}` has no point with all channels observed that is "
+            f"{data.place(e, i)} has no point with all channels observed that is "
             "followed by another point: a forecast needs one to start from; remove the trajectory"
         )
     return start

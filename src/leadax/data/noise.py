@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 from jaxtyping import Float
@@ -14,6 +15,7 @@ FEWEST = 20  # differences that an estimate needs
 SHARE = 0.35  # of differences that sharp turns are taken not to spoil
 CUT = 2.5  # standard deviations beyond which a difference is taken to be spoilt
 SAME = 1.08  # the ratio of two estimates that are as good as equal
+PLATEAU = 1.5  # noise: from one order to the next the estimate falls by less than this
 MOST_SERIES = 512  # of a field: more pixels tell nothing new
 NEIGHBOURS = 3
 
@@ -25,7 +27,8 @@ def noise_level(data: Trajectories) -> Float[np.ndarray, " channel"]:
     difference of d + 1 neighbouring points is taken whose weights are orthogonal to all polynomials of lower degree and
     have the length 1, so that it has the standard deviation of the noise, whatever the times. What is left of the
     curve itself can only add to it, so the smallest over all orders counts; of those about as small, that of the lowest
-    order, which has the most differences and so the least chance in it.
+    order, which has the most differences and so the least chance in it. Where estimates fall from order to order to the
+    last, they tell of the curve alone, and the noise is taken to be 0.
 
     0 where there are too few points. It sees noise that differs from point to point, not a drift.
 
@@ -44,7 +47,8 @@ def _level(series: list[tuple[np.ndarray, np.ndarray]]) -> float:
         sizes = np.abs(np.concatenate([np.zeros(0), *(_differences(t, x, order) for t, x in series)]))
         if len(sizes) >= FEWEST:
             found.append(_deviation(sizes))
-    return next((level for level in found if level <= SAME * min(found)), 0.0)
+    settled = any(after > before / PLATEAU for before, after in pairwise(found))
+    return next(level for level in found if level <= SAME * min(found)) if settled else 0.0
 
 
 def _deviation(sizes: np.ndarray) -> float:

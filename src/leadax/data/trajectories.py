@@ -171,6 +171,11 @@ class Trajectories:
         """The number of trajectories in each environment."""
         return np.sum(self.lengths > 0, axis=-1)
 
+    def place(self, environment: int | np.integer, trajectory: int | np.integer) -> str:
+        """What messages call a trajectory, given by position."""
+        name = trajectory if self.trajectory_names is None else f"`{self.trajectory_names[environment][trajectory]}`"
+        return f"trajectory {name} of environment `{self.environments[environment]}`"
+
     def environment_index(self, environment: str | int | np.integer) -> int:
         """The position of an environment that is given by its name or position."""
         if isinstance(environment, bool | np.bool_):

@@ -96,8 +96,7 @@ def check_warmup(warmup: int, data: Trajectories) -> None:
     short = np.argwhere((data.lengths > 0) & (seen <= warmup))
     if warmup > 1 and len(short):
         e, i = short[0]
-        name = str(i) if data.trajectory_names is None else f"`{data.trajectory_names[e][i]}`"
         raise InputError(
-            f"a warm-up of {warmup} leaves nothing to forecast of trajectory {name} of environment "
-            f"`{data.environments[e]}`, which has {seen[e, i]} observed points: use a shorter one"
+            f"a warm-up of {warmup} leaves nothing to forecast of {data.place(e, i)}, which has {seen[e, i]} observed "
+            "points: use a shorter one"
         )

@@ -89,8 +89,8 @@ class Model(eqx.Module):
 
     @property
     def parameter_count(self) -> int:
-        """How many numbers one member has."""
-        return sum(leaf.size for leaf in jax.tree.leaves(self.levels)) // self.members
+        """How many numbers of one member were learnt, those of single trajectories aside."""
+        return sum(leaf.size for leaf in jax.tree.leaves(self.levels[:2])) // self.members
 
     @property
     def protocol(self) -> str:

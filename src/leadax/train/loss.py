@@ -1,5 +1,6 @@
 """What training minimises: the error of whole trajectories plus Ω/λ."""
 
+import math
 from functools import partial
 from typing import NamedTuple
 
@@ -26,7 +27,8 @@ class Sums(NamedTuple):
     """What the trajectories of one environment add up to.
 
     - `error`: squared errors; `observed`: how many values were;
-    - `tie`: squared gaps where a forecast restarts from an inferred state; `prior`: of what is inferred.
+    - `tie`: squared gaps where a forecast restarts from an inferred state;
+    - `prior`: squared distances of what is inferred from what is likely, in units of how far off it may be.
     """
 
     error: Float[Array, "*env"]
@@ -41,6 +43,7 @@ def loss(
     carry: PyTree,
     batch: Batch,
     restart: Bool[Array, "env traj time"] | None,
+    weight_decay: float = 0.0,
 ) -> tuple[Float[Array, ""], tuple[Terms, PyTree]]:
     """Mean squared error over all observed values + (1/λ)·Σ_e Ω(g_e), in standard units.
 
@@ -49,14 +52,17 @@ def loss(
     The error is a *mean* over environments, trajectories, times, channels and pixels while Ω is *summed* over
     environments, as in the experiments of the paper: λ does not carry over to other numbers of them.
 
-    Where states are inferred, forecasts start and restart from them: a restart adds the squared distances of its state
-    from the forecast that ends there and from what was observed. The prior, of hidden starts and individual constants,
-    has the weight that makes them most likely under Gaussian noise as large as the present error.
+    Where states are inferred, forecasts start and restart from them: a restart adds the squared distance of its state
+    from the forecast that ends there. The prior keeps inferred states near what was observed, within the noise, and
+    hidden starts and individual constants near zero. Its weight makes all of them most likely under Gaussian errors as
+    large as the present one: as long as forecasts are much worse than the noise, observations are believed.
 
     **Arguments**
 
     - `carry`: what the penalty carries between steps, stacked over environments;
-    - `restart`: where forecasts restart from the data, or from inferred states; None for nowhere.
+    - `restart`: where forecasts restart from the data, or from inferred states; None for nowhere;
+    - `weight_decay`: γ, of a normal prior of all weights with the variance 1/(γ · inputs of their layer). It counts as
+      the prior above does.
 
     Returns the loss, and its terms together with the new carry.
     """
@@ -66,9 +72,23 @@ def loss(
     error = jnp.sum(sums.error) / count
     terms = Terms(sums.error / jnp.maximum(sums.observed, 1), penalties)
     value = error + _weighted(method.regulariser(), error, jnp.sum(penalties))
+    present = jax.lax.stop_gradient(error)
     if isinstance(levels.local, Local):
-        value += (jnp.sum(sums.tie) + jax.lax.stop_gradient(error) * jnp.sum(sums.prior)) / count
+        value += (jnp.sum(sums.tie) + present * jnp.sum(sums.prior)) / count
+    if weight_decay:
+        value += weight_decay * present * squared_weights(levels) / count
     return value, (terms, carry)
+
+
+def squared_weights(levels: Levels) -> Array | float:
+    """The sum of all squared weights, each times the number of inputs of its layer: about 1 per weight at first.
+
+    Biases and other vectors do not count.
+    """
+    own = [(leaf, leaf.shape) for leaf in jax.tree.leaves(levels.shared)]
+    own += [(leaf, leaf.shape[1:]) for leaf in jax.tree.leaves(levels.specific)]
+    matrices = [(leaf, math.prod(shape[:-1])) for leaf, shape in own if len(shape) > 1]
+    return sum(fan_in * jnp.sum(jnp.square(jnp.abs(leaf))) for leaf, fan_in in matrices)
 
 
 def _widths(local: "Local | tuple[()]", batch: Batch) -> Array | None:
@@ -131,24 +151,30 @@ def _in_trajectory(
         return Sums(_slope_error(method, shared, specific, trajectory), count, nothing, nothing), trajectory.states
     predicted = forecast(method.dynamics(shared, specific), local, trajectory, restart)
     seen = predicted[..., : trajectory.states.shape[-1]]
-    error = jnp.sum(squared_error(seen, trajectory.states, trajectory.observed))
+    squares = squared_error(seen, trajectory.states, trajectory.observed)
     if not isinstance(local, Local):
-        return Sums(error, count, nothing, nothing), trajectory.states
-    sums = Sums(error, count, _tie(local, predicted, trajectory, restart), _prior(local, width, trajectory))
-    return sums, jax.lax.stop_gradient(predicted)
+        return Sums(jnp.sum(squares), count, nothing, nothing), trajectory.states
+    # How far a start is from what was observed there is no error of a forecast: the prior has it.
+    error = jnp.sum(squares[1:])
+    prior = _prior(local, width, trajectory) + _departures(local, trajectory, restart)
+    return Sums(error, count, _tie(local, predicted, restart), prior), jax.lax.stop_gradient(predicted)
 
 
-def _tie(local: Local, predicted: Array, trajectory: Batch, restart: Array | None) -> Float[Array, ""]:
-    """What ties the pieces of a trajectory together where its forecast restarts."""
+def _tie(local: Local, predicted: Array, restart: Array | None) -> Float[Array, ""]:
+    """What ties the pieces of a trajectory together where its forecast restarts; at the start nothing ends."""
     if restart is None:
         return jnp.zeros((), predicted.dtype)
-    like = lambda mask, array: mask.reshape(-1, *(1,) * (array.ndim - 1))
-    # The start is no restart: its distance from what was observed is in the error already.
-    here = restart.at[0].set(False)
-    gaps = jnp.where(like(here, predicted), predicted - local.path, 0.0)
-    inferred = local.path[..., : trajectory.states.shape[-1]]
-    off = jnp.where(like(here, inferred) & trajectory.observed, inferred - trajectory.states, 0.0)
-    return jnp.sum(gaps**2) + jnp.sum(off**2)
+    here = restart.at[0].set(False).reshape(-1, *(1,) * (predicted.ndim - 1))
+    return jnp.sum(jnp.where(here, predicted - local.path, 0.0) ** 2)
+
+
+def _departures(local: Local, trajectory: Batch, restart: Array | None) -> Float[Array, ""]:
+    """Squared distances of inferred from observed states, in units of the noise, where forecasts start and restart."""
+    assert trajectory.noise is not None, "where states are inferred there is a noise level"
+    states, first = trajectory.states, jnp.arange(len(trajectory.times)) == 0
+    here = (first if restart is None else first | restart).reshape(-1, *(1,) * (states.ndim - 1))
+    off = (local.path[..., : states.shape[-1]] - states) / jnp.broadcast_to(trajectory.noise, states.shape)
+    return jnp.sum(jnp.where(here & trajectory.observed, off, 0.0) ** 2)
 
 
 def _prior(local: Local, width: Array | None, trajectory: Batch) -> Float[Array, ""]:

@@ -27,7 +27,10 @@ class Recipe:
 
     - `decay`: of the learning rate: `cosine` to zero at the last step (the default), `constant` as in the paper, or
       `one-cycle`, up and down, for higher rates;
-    - `sampling`: how often forecasts restart from the data: nearly always at first, hardly ever at the end;
+    - `sampling`: how often forecasts restart from the data: nearly always at first, hardly ever at the end. By default
+      the probability falls to 0.01 in the first third of the steps, with a preset as in the paper;
+    - `weight_decay`: γ, how strongly weights are kept small, see `leadax.train.loss.loss`; by default that of the
+      settings (`Defaults`);
     - `batch_size`: trajectories per environment and step; all by default;
     - `match`: what is compared with the data: `trajectories` (forecasts), or derivatives estimated by
       `finite-differences` or `spline`, without any forecast: cheaper and, where points are far apart, worse;
@@ -40,7 +43,8 @@ class Recipe:
     """
 
     decay: Decay | None = None
-    sampling: ScheduledSampling = dataclasses.field(default_factory=ScheduledSampling)
+    sampling: ScheduledSampling | None = None
+    weight_decay: float | None = None
     batch_size: int | None = None
     match: str = "trajectories"
     protocol: str = "clean"
@@ -56,6 +60,8 @@ class Recipe:
         for name in ("batch_size", "warmup"):
             if getattr(self, name) is not None:
                 positive(name, getattr(self, name))
+        if self.weight_decay is not None and not 0 <= self.weight_decay < float("inf"):
+            raise InputError(f"`weight_decay` must be zero or a positive number, got {self.weight_decay!r}")
         lookup("way to match the data", self.match, dict.fromkeys(MATCHES))
         lookup("protocol", self.protocol, dict.fromkeys(get_args(Protocol)))
         lookup("answer to divergence", self.on_divergence, dict.fromkeys(("retry", "stop")))

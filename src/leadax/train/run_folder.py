@@ -180,8 +180,8 @@ def refuse_another(place: Path, found: Mapping[str, Any], wanted: Mapping[str, A
     """An `InputError` that names the first difference between what a folder holds and what is asked for."""
     if "schedule" in found:
         raise InputError(f"{place} is a run of Leadax 0.1, which this version cannot resume: choose another --out")
-    # Other data explain other differences: they come first.
-    for key in sorted(set(found) | set(wanted), key=lambda key: (key not in ("train", "test"), key)):
+    # Other data, or another number of steps, explain other differences: they come first.
+    for key in sorted(set(found) | set(wanted), key=lambda key: (key not in ("train", "test", "steps"), key)):
         if found.get(key) != wanted.get(key):
             name, old, new = _difference(key, found.get(key), wanted.get(key))
             raise InputError(

@@ -38,6 +38,15 @@ class ScheduledSampling(eqx.Module):
             raise InputError(f"`last` must be above 0 and at most 1, `steps` at least 1; got {last} and {steps}")
         return cls(last ** (1 / steps), 1)
 
+    @classmethod
+    def until(cls, share: float, steps: int) -> "ScheduledSampling":
+        """ε that falls to 0.01 within this share of all steps, and on.
+
+        >>> round(float(ScheduledSampling.until(0.3, 1_000).probability(jnp.array(299))), 3)
+        0.01
+        """
+        return cls.falling_to(0.01, max(1, round(share * steps)))
+
     def probability(self, step: Int[Array, ""]) -> Float[Array, ""]:
         """ε at this step."""
         return jnp.asarray(self.decay, float) ** jnp.asarray(1 + step // self.every, float)

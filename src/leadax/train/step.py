@@ -54,13 +54,15 @@ class Plan:
 
     - `batch_size`: trajectories per environment and step, drawn at random; None for all;
     - `trainable`: which levels learn; `("specific",)` is what adapting to a new environment means;
-    - `meta`: whether the loss is taken where the method looks ahead to, as in meta-learning.
+    - `meta`: whether the loss is taken where the method looks ahead to, as in meta-learning;
+    - `weight_decay`: γ of `leadax.train.loss.loss`.
     """
 
     optimiser: Optimiser = field(default_factory=Optimiser)
     batch_size: int | None = None
     trainable: tuple[str, ...] = Levels._fields
     meta: bool = False
+    weight_decay: float = 0.0
 
     def __post_init__(self):
         if self.batch_size is not None and self.batch_size < 1:
@@ -189,11 +191,11 @@ def train_step(
     def loss_of(learnt: PyTree) -> tuple[Array, Any]:
         levels: Levels = drawn(eqx.combine(learnt, fixed))
         if not plan.meta:
-            return loss(method, levels, state.carry, batch, restart)
+            return loss(method, levels, state.carry, batch, restart, plan.weight_decay)
         support, query = _halves(batch, jax.random.fold_in(for_trajectories, 1))
         error = lambda specific: _error(method, levels._replace(specific=specific), state.carry, support, restart)
         ahead = levels._replace(specific=method.look_ahead(levels.specific, error))
-        return loss(method, ahead, state.carry, query, restart)
+        return loss(method, ahead, state.carry, query, restart, plan.weight_decay)
 
     (value, (terms, carry)), gradient = jax.value_and_grad(loss_of, has_aux=True)(learnt)
     with jax.numpy_dtype_promotion("standard"):  # Optax raises a float to an integer power

@@ -33,6 +33,7 @@ from .optimisers import Optimiser, rate_for
 from .populations import with_population
 from .recipe import Monitor, Recipe, Start, key_numbers
 from .run_folder import RunFolder
+from .sampling import ScheduledSampling
 from .step import Plan, TrainState, first_state
 
 WARMUP = 5  # points that a forecast is told where something is hidden
@@ -77,7 +78,7 @@ class Request:
         task = Task(
             method=side_by_side(methods, self.seeds, self.recipe.dtype),
             stages=self._stages(methods[0], optimiser, defaults),
-            sampling=self.recipe.sampling,
+            sampling=self.sampling,
             steps=self.steps,
             look_every=self.recipe.look_every,
             checkpoint_every=self.recipe.checkpoint_every,
@@ -96,6 +97,19 @@ class Request:
         """What states and inputs are made of."""
         assert self.defaults.layout is not None, "`chosen_defaults` fills it in"
         return self.defaults.layout
+
+    @property
+    def sampling(self) -> ScheduledSampling:
+        """How often forecasts restart."""
+        share = self.defaults.restart_share
+        chosen = ScheduledSampling() if share is None else ScheduledSampling.until(share, self.steps)
+        return self.recipe.sampling or chosen
+
+    @property
+    def weight_decay(self) -> float:
+        """γ of the prior of weights."""
+        asked = self.recipe.weight_decay
+        return self.defaults.weight_decay if asked is None else asked
 
     @property
     def warmup(self) -> int:
@@ -124,7 +138,8 @@ class Request:
         ends = np.round(np.cumsum([phase.share for phase in phases]) * self.steps).astype(int).tolist()
         size = self.recipe.batch_size or (defaults.batch_size if self.start is None else None)
         # What is local learns in every phase: it belongs to the data, not to what is known of other environments.
-        plans = [Plan(optimiser, size, tuple(dict.fromkeys((*p.trainable, "local"))), p.meta) for p in phases]
+        learns = lambda phase: tuple(dict.fromkeys((*phase.trainable, "local")))
+        plans = [Plan(optimiser, size, learns(p), p.meta, self.weight_decay) for p in phases]
         stages = zip(plans, [0, *ends[:-1]], ends, strict=True)
         return tuple(Stage(plan, begin, end) for plan, begin, end in stages if end > begin)
 
@@ -147,7 +162,8 @@ class Request:
             clip=defaults.clip if named else None,
             longest_step=defaults.longest_step,
             box=describe(defaults.box),
-            sampling=describe(recipe.sampling),
+            sampling=describe(self.sampling),
+            weight_decay=self.weight_decay,
             batch_size=recipe.batch_size or (defaults.batch_size if start is None else None),
             match=recipe.match,
             trainable=None if start is None else start.trainable,
@@ -261,9 +277,19 @@ def chosen_defaults(
     """The settings given, or those chosen from the data, with the layout of the data."""
     if not isinstance(train, Trajectories):
         raise InputError(f"`train` must be Trajectories, got {type(train).__name__}: use `leadax.load(FILE)`")
+    check_learnable(train)
     if latent is not None and not isinstance(latent, Latent):
         raise InputError(f"`latent` must be a `Latent`, such as `Latent(hidden=1)`, got {latent!r}")
     return (defaults or chosen_for(train)).laid_out(train, latent, covariates)
+
+
+def check_learnable(data: Trajectories) -> None:
+    """An `InputError` unless every trajectory has two observed points to learn from."""
+    seen = data.observed.reshape(*data.times.shape, -1).any(axis=-1).sum(axis=-1)
+    for e, i in np.argwhere((data.lengths > 0) & (seen < 2))[:1]:
+        raise InputError(
+            f"{data.place(e, i)} has {seen[e, i]} observed point: at least 2 are needed to learn from it, remove it"
+        )
 
 
 def _shortened(warmup: int, data: Trajectories) -> int:
