@@ -124,6 +124,27 @@ def test_a_forecast_that_runs_away_is_not_reliable():
     assert examine(calm, model, data, 1e-3).reliable
 
 
+@pytest.mark.parametrize(
+    ("stretch", "held_out", "reliable", "reason"),
+    [
+        (1.0, 0.05, True, "was forecast with an error of 0.05"),
+        (1.5, 0.05, False, "lies outside the known environments"),
+        (1.5, 0.005, True, "was forecast with an error of 0.005"),
+        (4.0, 0.0001, False, "unlike any known environment (4 times as far"),
+    ],
+)
+def test_outside_the_known_environments(stretch, held_out, reliable, reason):
+    """The furthest known environment, moved away from the mean of all of them."""
+    model, data = known_model(), trajectories([(0.2, 0.5)], [(1.0, 0.5)])
+    sizes = [np.linalg.norm(matrix(*known) - np.mean([matrix(*k) for k in KNOWN], axis=0)) for known in KNOWN]
+    e = int(np.argmax(sizes))
+    away = lambda a: (stretch * a[:, e : e + 1] + (1 - stretch) * a.mean(axis=1, keepdims=True)).astype(a.dtype)
+    moved = model.levels._replace(specific=jax.tree.map(away, model.levels.specific))
+    new = dataclasses.replace(model, levels=moved, environments=("n0",))
+    verdict = examine(new, model, data, held_out)
+    assert (verdict.reliable, reason in verdict.reason) == (reliable, True), verdict
+
+
 def test_which_ways_suit_a_model():
     assert candidates(known_model()) == ["specific", "mixture"]  # four numbers are fewer than a mixture needs
     one = OneForAll(net=Linear)

@@ -1,18 +1,24 @@
 """Whether the forecasts of a new environment can be trusted: checks that need no further data."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from ..data import Trajectories
-from ..methods.mixture import Mixture
+from ..methods import Levels
 from ..model import Model
 from ..records import Reliability
-from .schemes import states_of
+from .schemes import has_field, points_around, states_of
 
 STARTS, TIMES = 48, 25
 NEAR = 0.3  # standard deviation of the starts around the data, in standard units
 LARGEST_ERROR = 0.1  # of what was held out, as a part of the variance of the data that the model was trained on
-UNLIKE = 4.0  # standard deviations of the known environments
+# How far the field of a new environment is from the mean of the known ones, compared with the furthest of these. Beyond
+# the first number it extrapolates, and must forecast what was held out ten times better; beyond the second it is of
+# another kind.
+OUTSIDE, UNLIKE = 1.1, 3.0
+STRICTER = 0.1
 
 
 def examine(new: Model, known: Model, data: Trajectories, held_out: float | str) -> Reliability:
@@ -23,27 +29,60 @@ def examine(new: Model, known: Model, data: Trajectories, held_out: float | str)
     - `known`: the model that it was adapted from; `data`: what it learnt from;
     - `held_out`: its error on data that were held out, in standard units; or why nothing was.
     """
-    faults = [fault for fault in (_wrong(held_out), _unlike(new), _runs_away(new, known, data)) if fault]
-    if faults:
-        return Reliability(False, "; ".join(faults))
+    distance = _distance(new, known, data)
+    faults = (_wrong(held_out, distance), _unlike(distance), _runs_away(new, known, data))
+    if any(faults):
+        return Reliability(False, "; ".join(filter(None, faults)))
     return Reliability(True, f"the held-out part was forecast with an error of {held_out:.2g} of the variance")
 
 
-def _wrong(held_out: float | str) -> str:
+def _wrong(held_out: float | str, distance: float) -> str:
     if isinstance(held_out, str):
         return f"{held_out}, so its forecasts are untested"
     if not held_out <= LARGEST_ERROR:
         return f"the error on the held-out part is {held_out:.2g} of the variance"
+    if distance > OUTSIDE and held_out > STRICTER * LARGEST_ERROR:
+        return (
+            f"it lies outside the known environments, and the error on the held-out part is {held_out:.2g} of the "
+            f"variance (at most {STRICTER * LARGEST_ERROR:g} is trusted there)"
+        )
     return ""
 
 
-def _unlike(new: Model) -> str:
-    if not isinstance(new.method, Mixture):
+def _unlike(distance: float) -> str:
+    if distance <= UNLIKE:
         return ""
-    furthest = float(np.abs(np.asarray(new.levels.specific)).max())
-    if furthest <= UNLIKE:
-        return ""
-    return f"it is unlike any known environment ({furthest:.2g} standard deviations away from their mean)"
+    return f"it is unlike any known environment ({distance:.2g} times as far from their mean as the furthest of them)"
+
+
+def _distance(new: Model, known: Model, data: Trajectories) -> float:
+    """How far new fields are from the mean of the known ones near the data; 1 for the furthest known one.
+
+    0 where that says nothing: a method without a vector field, or a single known environment.
+    """
+    if len(known.environments) < 2 or not has_field(known) or not has_field(new):
+        return 0.0
+    states, inputs = points_around(states_of(known, data), known.layout, jax.random.key(0))
+    fields = np.stack([_tangents(known, e, states, inputs) for e in range(len(known.environments))])
+    mean = fields.mean(axis=0)
+    size = lambda field: float(np.sqrt(np.mean((field - mean) ** 2)))
+    furthest = max(size(field) for field in fields)
+    found = max(size(_tangents(new, e, states, inputs)) for e in range(len(new.environments)))
+    return found / furthest if furthest > 0 else 0.0
+
+
+def _tangents(model: Model, e: int, states: np.ndarray, inputs: np.ndarray | None) -> np.ndarray:
+    """f + g_e at some states, in standard units, the mean over members."""
+    dtype = model.dtype
+    now, x = jnp.zeros((), dtype), jnp.asarray(states, dtype)
+    u = None if inputs is None else jnp.asarray(inputs, dtype)
+
+    def member(levels: Levels) -> Array:
+        fields = model.method.split(levels.shared, jax.tree.map(lambda a: a[e], levels.specific))
+        assert fields is not None, "`has_field` was asked"
+        return jax.vmap(lambda x, u: fields[0](now, x, u) + fields[1](now, x, u))(x, u)
+
+    return np.asarray(jnp.mean(jax.vmap(member)(model.levels._replace(local=())), axis=0))
 
 
 def _runs_away(new: Model, known: Model, data: Trajectories) -> str:

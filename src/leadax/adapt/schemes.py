@@ -49,9 +49,14 @@ def check_scheme(scheme: str, model: Model) -> None:
 
 def can_mix(model: Model) -> bool:
     """Whether there are several environments, with vector fields that differ."""
+    several = len(model.environments) > 1 and bool(jax.tree.leaves(model.levels.specific))
+    return several and has_field(model)
+
+
+def has_field(model: Model) -> bool:
+    """Whether the method has a vector field."""
     shared, specific, _ = jax.tree.map(lambda a: a[0], model.levels)
-    several = len(model.environments) > 1 and bool(jax.tree.leaves(specific))
-    return several and model.method.split(shared, jax.tree.map(lambda a: a[0], specific)) is not None
+    return model.method.split(shared, jax.tree.map(lambda a: a[0], specific)) is not None
 
 
 def defaults_of(model: Model, data: Trajectories) -> Defaults:
@@ -92,14 +97,14 @@ def _mixture(model: Model, data: Trajectories, key: PRNGKey) -> tuple[Mixture, S
     known = len(model.environments)
     fewest = int(data.observed.sum(axis=tuple(range(1, data.states.ndim))).min())
     mixture = Mixture(model.method, known, max(1, min(MOST_DIRECTIONS, known - 1, fewest // 4)))
-    states, inputs = _around(states_of(model, data), model.layout, key)
+    states, inputs = points_around(states_of(model, data), model.layout, key)
     seen = None if inputs is None else jnp.asarray(inputs, model.dtype)
     family = lambda levels: family_of(mixture, levels.shared, levels.specific, jnp.asarray(states, model.dtype), seen)
     numbers = jnp.zeros((model.members, len(data.environments), mixture.count), model.dtype)
     return mixture, Start(Levels(jax.jit(jax.vmap(family))(model.levels), numbers), ("specific",))
 
 
-def _around(states: np.ndarray, layout: Layout, key: PRNGKey) -> tuple[np.ndarray, np.ndarray | None]:
+def points_around(states: np.ndarray, layout: Layout, key: PRNGKey) -> tuple[np.ndarray, np.ndarray | None]:
     """Some of the states, and others near them: fields are to be compared in a region, not along one curve.
 
     What is hidden, and what acts from outside, is of size one: it is drawn at random.

@@ -54,7 +54,7 @@ def lotka_volterra(protocol: str = "clean") -> System:
 
 
 def lotka_volterra_coda(protocol: str = "clean") -> System:
-    """The nine environments and four novel ones of CoDA, with 4 trajectories from [1, 3]², K = 20 and Δt = 0.5."""
+    """The nine environments and four novel ones of CoDA, with 4 trajectories from [1, 2]², K = 20 and Δt = 0.5."""
     grid = lambda values: {
         f"beta={beta:g},delta={delta:g}": {"alpha": 0.5, "beta": beta, "gamma": 0.5, "delta": delta}
         for beta in values
@@ -67,7 +67,7 @@ def lotka_volterra_coda(protocol: str = "clean") -> System:
         novel=grid(CODA_NOVEL),
         trajectories={"train": 4, "test": 32, "novel": 1, "novel-test": 32},
         draws=keys,
-        initial_state=lambda key: jr.uniform(key, (2,), minval=1.0, maxval=3.0),
+        initial_state=initial_state,
     )
 
 
