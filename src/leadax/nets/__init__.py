@@ -19,5 +19,6 @@ from .recurrent import Cell as Cell
 from .recurrent import PredRNN as PredRNN
 from .spectral import SpectralConvolution as SpectralConvolution
 from .swish import Swish as Swish
+from .timed import Timed as Timed
 
 NETS: Registry[Net] = Registry("net", Net, {"mlp": MLP, "conv": ConvNet, "fno": FNO, "linear": Linear})
