@@ -13,8 +13,9 @@ from ..errors import lookup
 from ..model import Estimate, Model
 from .points import Places, places
 from .sparse import Law, law
-from .terms import FUNCTIONS, library
+from .terms import FUNCTIONS, Term, library
 
+NEGLIGIBLE = 0.01
 PARTS = ("shared", "specific", "learnt")
 
 
@@ -91,8 +92,14 @@ def explain(
         values = field_values(model, part, environment, spot)
         variables = spot.states if spot.inputs is None else np.concatenate([spot.states, spot.inputs], axis=1)
         terms = library(names, variables, degree=degree, functions=functions)
-        found[environment] = {channel: law(values[:, c], terms) for c, channel in enumerate(model.channels)}
+        found[environment] = {channel: _law(model, c, values[:, c], terms) for c, channel in enumerate(model.channels)}
     return Explanation(part, found, numbers_of(model))
+
+
+def _law(model: Model, channel: int, values: np.ndarray, terms: list[Term]) -> Law:
+    """What is far smaller than the usual change of a channel is what training left over, and has no law."""
+    usual = model.units.scale[channel] / model.units.time
+    return law(values, terms, negligible=NEGLIGIBLE * usual)
 
 
 def numbers_of(model: Model) -> dict[str, dict[str, Estimate]]:

@@ -1,15 +1,19 @@
 """Sparse regression: few terms of a library that together explain most of a quantity."""
 
+import itertools
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from .terms import Term
 
 LEAST_GAIN = 2e-3  # of the variance: a term that explains less is left out
 ENOUGH = 1e-4  # of the variance, left unexplained: no further term is sought
+MOST_SUBSETS = 30_000
+RIDGE = 1e-9  # terms have the size 1; two that are the same must not make a matrix singular
 
 
 class Law(NamedTuple):
@@ -39,14 +43,14 @@ def _part(coefficient: float, name: str) -> str:
     return f"{coefficient:.4g}" if name == "1" else f"{coefficient:.4g} {name}"
 
 
-def law(values: Float[np.ndarray, " point"], terms: Sequence[Term], *, most: int = 8) -> Law:
-    """A sparse sum of terms that explains a quantity: terms are added one by one, then those that gain little go.
+def law(values: Float[np.ndarray, " point"], terms: Sequence[Term], *, most: int = 6, negligible: float = 0.0) -> Law:
+    """A sparse sum of terms that explains a quantity: the best sum of one term, of two, … until more gain little.
 
-    Each time the term is added that explains most of what is left (orthogonal least squares). Unlike thresholds on the
-    coefficients of all terms at once, this copes with a library whose terms are nearly the same in the region of the
-    data, as x³ and sin x are.
+    All sums of few terms are compared; where there are too many of them, the best one so far gets one term more.
+    Unlike thresholds on the coefficients of all terms at once, this copes with a library whose terms are nearly the
+    same in the region of the data, as x³ and sin x are.
 
-    - `most`: how many terms there may be.
+    - `most`: how many terms there may be; `negligible`: values no larger than this are taken as 0.
 
     >>> x = np.linspace(-1, 2, 50)
     >>> found = law(3 * x - 2 * x**2, [Term("1", np.ones(50)), Term("x", x), Term("x^2", x**2)])
@@ -54,47 +58,40 @@ def law(values: Float[np.ndarray, " point"], terms: Sequence[Term], *, most: int
     '3 x - 2 x^2'
     """
     size = float(np.mean(values**2))
-    if size == 0:
+    if size <= negligible**2:
         return Law((), (), 1.0)
-    chosen: list[int] = []
-    while len(chosen) < min(most, len(terms), len(values)):
-        gains = {i: _left(values, terms, [*chosen, i]) for i in range(len(terms)) if i not in chosen}
-        best = min(gains, key=gains.__getitem__)
-        before = _left(values, terms, chosen)
-        if before - gains[best] < LEAST_GAIN * size:
-            break
-        chosen.append(best)
-        if gains[best] < ENOUGH * size:
-            break
-    chosen = sorted(_pruned(values, terms, chosen, size))
-    found = _coefficients(values, terms, chosen)
-    names = tuple(terms[i].name for i in chosen)
-    return Law(names, tuple(found.tolist()), 1 - _left(values, terms, chosen) / size)
-
-
-def _pruned(values: np.ndarray, terms: Sequence[Term], chosen: list[int], size: float) -> list[int]:
-    """Without those that later ones made superfluous."""
-    while len(chosen) > 1:
-        without = {i: _left(values, terms, [j for j in chosen if j != i]) for i in chosen}
-        least = min(without, key=without.__getitem__)
-        if without[least] - _left(values, terms, chosen) > LEAST_GAIN * size:
-            break
-        chosen = [j for j in chosen if j != least]
-    return chosen
-
-
-def _coefficients(values: np.ndarray, terms: Sequence[Term], chosen: Sequence[int]) -> np.ndarray:
-    if not chosen:
-        return np.zeros(0)
-    matrix = np.stack([terms[i].values for i in chosen], axis=1)
+    matrix = np.stack([term.values for term in terms], axis=1)
     scale = np.sqrt(np.mean(matrix**2, axis=0))
-    scale = np.where(scale > 0, scale, 1.0)
-    return np.linalg.lstsq(matrix / scale, values, rcond=None)[0] / scale
+    matrix = matrix / np.where(scale > 0, scale, 1.0)
+    products = matrix.T @ matrix / len(values), matrix.T @ values / len(values)
+    chosen, left = (), size
+    while len(chosen) < min(most, len(terms)) and left > ENOUGH * size:
+        better, now = _best(_subsets(chosen, len(terms)), *products, size)
+        if left - now < LEAST_GAIN * size:
+            break
+        chosen, left = better, now
+    found = np.linalg.lstsq(matrix[:, chosen], values, rcond=None)[0]
+    r2 = 1 - float(np.mean((values - matrix[:, chosen] @ found) ** 2)) / size
+    return Law(tuple(terms[i].name for i in chosen), tuple((found / scale[list(chosen)]).tolist()), r2)
 
 
-def _left(values: np.ndarray, terms: Sequence[Term], chosen: Sequence[int]) -> float:
-    """The mean square of what a sum of these terms leaves unexplained."""
-    if not chosen:
-        return float(np.mean(values**2))
-    matrix = np.stack([terms[i].values for i in chosen], axis=1)
-    return float(np.mean((values - matrix @ _coefficients(values, terms, chosen)) ** 2))
+def _subsets(chosen: tuple[int, ...], count: int) -> Int[np.ndarray, "subset term"]:
+    """All subsets with one term more than was chosen, or, if they are too many, those that contain what was chosen."""
+    size = len(chosen) + 1
+    if math.comb(count, size) <= MOST_SUBSETS:
+        return np.array(list(itertools.combinations(range(count), size)))
+    return np.array([sorted((*chosen, i)) for i in range(count) if i not in chosen])
+
+
+def _best(
+    subsets: Int[np.ndarray, "subset term"],
+    gram: Float[np.ndarray, "all all"],
+    moments: Float[np.ndarray, " all"],
+    size: float,
+) -> tuple[tuple[int, ...], float]:
+    """The subset that explains most, and the mean square that it leaves."""
+    blocks = gram[subsets[:, :, None], subsets[:, None, :]] + RIDGE * np.eye(subsets.shape[1])
+    sides = moments[subsets]
+    explained = np.sum(sides * np.linalg.solve(blocks, sides[..., None])[..., 0], axis=1)
+    best = int(np.argmax(explained))
+    return tuple(subsets[best].tolist()), size - float(explained[best])
