@@ -94,8 +94,8 @@ def adapt(
     recipe = Recipe(decay=decay, protocol=model.protocol, look_every=every, checkpoint_every=checkpoint_every)
     more = {"steps": steps, "learning_rate": learning_rate, "optimiser": optimiser, "recipe": recipe}
     learn = partial(adapt_model, model, novel, key=jr.key(seed), scheme=scheme, test=testing, **more)
-    new, document = recorded(learn, out, title=scheme)
-    document |= {"scheme": _scheme(scheme, new), "at": _errors_at(chosen, new, document)}
+    adapted, document = recorded(learn, out, title=scheme)
+    document |= {"scheme": _scheme(scheme, adapted), "at": _errors_at(chosen, adapted, document)}
     result(document, _text(document, out, ", ".join(novel.environments)), as_json=json)
     if document["reliable"]:
         message(f"forecast with: leadax predict {out} DATA --out FILE")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..data import Trajectories
 
 KEYS = ("environment", "trajectory", "time")
+TABLES = (".csv", ".parquet")
 CLOCK = "time"  # as an input
 
 
@@ -51,7 +52,8 @@ class Reading:
         optional(
             "NAME[,…]",
             "Which columns of a table are covariates: numbers with one value per environment, or two texts, of which "
-            "the second in the alphabet is 1. Sex=Female makes Female 1.",
+            "the second in the alphabet is 1. Sex=Female makes Female 1. In other files: which parameters of the "
+            "environments.",
         ),
     ] = None
 
@@ -85,7 +87,9 @@ class Reading:
         check_file(path)
         from ..data import load
 
-        return load(path, columns=columns, channels=channels, inputs=inputs, covariates=covariates or ())
+        # In other formats covariates are parameters of the environments already: nothing has to be made of columns.
+        of_columns = covariates if covariates and path.suffix.lower() in TABLES else ()
+        return load(path, columns=columns, channels=channels, inputs=inputs, covariates=of_columns)
 
 
 def column_names(text: str | None) -> dict[str, str]:
