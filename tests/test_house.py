@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1] / "src" / "leadax"
 ROOMS = (
     *("errors", "_types", "_temporary", "_atomic", "_locks", "registry", "describe", "arrays", "records"),
     *("data", "systems", "nets", "rollout", "penalties", "methods", "defaults"),
-    *("model", "evaluate", "yardsticks", "train", "adapt", "choose", "theory", "speed"),
+    *("model", "evaluate", "yardsticks", "train", "adapt", "choose", "theory", "explain", "speed"),
     *("report", "experiments", "cli"),
 )
 LONGEST_FUNCTION = 60

@@ -6,6 +6,7 @@ from .data import Trajectories as Trajectories
 from .data import folds as folds
 from .data import hold_out as hold_out
 from .data import load as load
+from .data.clock import Clock as Clock
 from .data.latent import Latent as Latent
 from .data.layout import Layout as Layout
 from .data.units import Units as Units
@@ -17,6 +18,9 @@ from .errors import LeadaxError as LeadaxError
 from .errors import RunError as RunError
 from .evaluate import Evaluation as Evaluation
 from .evaluate import evaluate as evaluate
+from .explain import Explanation as Explanation
+from .explain import explain as explain
+from .explain import relations as relations
 from .methods import Coda as Coda
 from .methods import Dynamics as Dynamics
 from .methods import Flow as Flow
@@ -29,6 +33,7 @@ from .methods import Maml as Maml
 from .methods import Method as Method
 from .methods import OneForAll as OneForAll
 from .methods import OnePerEnv as OnePerEnv
+from .methods import Parameter as Parameter
 from .methods import Regulariser as Regulariser
 from .methods import Sizes as Sizes
 from .model import Forecast as Forecast

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from .data import Trajectories
+from .data.clock import Clock
 from .data.latent import Latent, layout_for, units_for
 from .data.layout import Layout
 from .data.units import Box, Units
 from .errors import InputError, lookup
-from .methods import Method, Sizes
-from .nets import FNO, MLP, NETS, ConvNet, Linear
+from .methods import Method, Sizes, with_formula
+from .nets import FNO, MLP, NETS, ConvNet, Linear, Timed
 from .nets.architecture import Architecture, architecture
 from .penalties import EmpiricalNorm, Frobenius, Omega, Penalty, SpectralNorm
 
@@ -37,7 +38,8 @@ class Defaults:
     - `restart_share`: of the steps, after which forecasts hardly restart from the data any more; None for the paper's
       schedule, whatever the number of steps;
     - `weight_decay`: γ, how strongly weights are kept small;
-    - `layout`: what is hidden, what acts from outside, what belongs to one trajectory; None for nothing of the kind.
+    - `layout`: what is hidden, what acts from outside, what belongs to one trajectory; None for nothing of the kind;
+    - `clock`: options of a net that sees the time (`leadax.nets.Timed`); None for one that does not.
     """
 
     net: Architecture
@@ -53,6 +55,7 @@ class Defaults:
     restart_share: float | None = None
     weight_decay: float = 0.0
     layout: Layout | None = None
+    clock: tuple[tuple[str, float], ...] | None = None
 
     def complete(self, method: Method, sizes: Sizes) -> Method:
         """The method with everything filled in that it leaves open."""
@@ -65,7 +68,16 @@ class Defaults:
             names -= {"penalty"}  # what has no weight is not recorded as if it had
         method = method.sized(sizes, self.net)
         open_ = [name for name in names & set(FILLED_IN) if getattr(method, name) is None]
-        return dataclasses.replace(method, **{name: getattr(self, name) for name in open_})
+        method = dataclasses.replace(method, **{name: getattr(self, name) for name in open_})
+        return with_formula(method if self.clock is None else self._timed(method), self.units)
+
+    def _timed(self, method: Method) -> Method:
+        """The method with nets that see the time."""
+        net = getattr(method, "net", None)
+        if net is None:
+            raise InputError(f"{type(method).__name__} has no net that could see the time: leave out `--inputs time`")
+        options = tuple(sorted({"of": net, **dict(self.clock or ())}.items()))
+        return dataclasses.replace(method, net=Architecture(Timed, options))  # pyright: ignore[reportCallIssue]
 
     def laid_out(self, data: Trajectories, latent: Latent | None, covariates: Sequence[str] = ()) -> "Defaults":
         """With the layout of the data, and the units of what acts on them.
@@ -80,13 +92,14 @@ class Defaults:
         return dataclasses.replace(self, layout=layout, units=units_for(data, units, layout))
 
 
-def chosen_for(data: Trajectories, net: Any = None) -> Defaults:
+def chosen_for(data: Trajectories, net: Any = None, clock: Clock | None = None) -> Defaults:
     """Settings for data of unknown scale: everything in units of the data's own spread.
 
     **Arguments**
 
     - `net`: a name in `leadax.nets.NETS`, an import path `package.module:Name`, or an architecture; by default an MLP
-      for vectors and a ConvNet for fields.
+      for vectors and a ConvNet for fields;
+    - `clock`: lets the learnt field see the time, `Clock(period=365.25)`; None for a field that does not.
 
     >>> import numpy as np
     >>> chosen_for(Trajectories.from_arrays(range(5), np.zeros((1, 1, 5, 2)))).net.build.__name__
@@ -108,6 +121,7 @@ def chosen_for(data: Trajectories, net: Any = None) -> Defaults:
         restart_share=RESTART_SHARE,
         weight_decay=WEIGHT_DECAY,
         layout=layout_for(data, units, Latent()),
+        clock=None if clock is None else tuple(clock.options(data, units).items()),
     )
 
 

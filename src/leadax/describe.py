@@ -11,6 +11,10 @@ import numpy as np
 from .errors import InputError, LeadaxError
 from .registry import class_named, name_of, object_named
 
+# Metadata of a field that is described only if it differs from its default: settings that came later do not change the
+# descriptions of methods that do without them.
+ONLY_IF_GIVEN = {"only_if_given": True}
+
 
 def describe(value: Any) -> Any:
     """A setting as JSON: numbers and text as they are, objects by the name of their class and their fields.
@@ -30,14 +34,19 @@ def describe(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {"mapping": {str(key): describe(item) for key, item in value.items()}}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {"type": name_of(type(value))} | {
-            field.name: describe(getattr(value, field.name)) for field in dataclasses.fields(value) if field.init
-        }
+        said = [field.name for field in dataclasses.fields(value) if _is_said(field, value)]
+        return {"type": name_of(type(value))} | {name: describe(getattr(value, name)) for name in said}
     if isinstance(value, Callable):
         return {"object": name_of(value)}
     raise InputError(
         f"a setting of type {type(value).__name__} cannot be written to a file: use numbers, text or a class"
     )
+
+
+def _is_said(field: dataclasses.Field, value: Any) -> bool:
+    """Whether a field belongs in a description."""
+    omitted = "only_if_given" in field.metadata and getattr(value, field.name) == field.default
+    return field.init and not omitted
 
 
 def check_named(document: Any, what: str) -> None:

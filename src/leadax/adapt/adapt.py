@@ -8,7 +8,7 @@ import optax
 from .._types import PRNGKey
 from ..data import Trajectories
 from ..data.forcing import check_inputs
-from ..errors import lookup
+from ..errors import InputError, lookup
 from ..methods.settings import positive
 from ..model import Model, check_fits
 from ..records import Reliability
@@ -17,15 +17,17 @@ from ..train.trainer import check_held_out
 from .learner import Learner
 from .reliability import examine
 from .trial import Choice, chosen_scheme
+from .unseen import Covariates, unseen
 
 SCHEMES = ("auto", "mixture", "specific", "shared-only", "scratch")
 
 
 def adapt(
     model: Model,
-    data: Trajectories,
+    data: Trajectories | None = None,
     *,
     key: PRNGKey,
+    covariates: Covariates | None = None,
     scheme: str = "auto",
     steps: int = 2_500,
     test: Trajectories | None = None,
@@ -40,6 +42,8 @@ def adapt(
     **Arguments**
 
     - `data`: trajectories of one or more environments, as few as one of each;
+    - `covariates`: in place of data, those of environments that nothing was observed of, such as
+      `{"new": {"weight": 70.0}}`, for a model trained with covariates. Nothing is learnt then;
     - `scheme`: what learns, while shared parameters stay as they are, to the bit. `mixture`: a few numbers that mix
       the known environments, see `leadax.methods.mixture.Mixture`; `specific`: new specific parameters, with Ω;
       `auto`: both are tried with a part of the data held out, and the one with fewer parameters is preferred;
@@ -67,6 +71,10 @@ def adapt(
     """
     lookup("scheme", scheme, dict.fromkeys(SCHEMES))
     positive("steps", steps)
+    if data is None or covariates is not None:
+        if data is not None or test is not None or scheme not in ("auto", "shared-only"):
+            raise InputError("`covariates` stand in place of data: leave out `data`, `test` and `scheme`")
+        return unseen(model, covariates or {}, None if run is None else Path(run))
     check_fits(data, model.state_shape, model.channels)
     check_inputs(data, model.layout)
     if test is not None:

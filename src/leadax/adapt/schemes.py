@@ -13,7 +13,7 @@ from ..data.units import Box
 from ..defaults import Defaults, chosen_for
 from ..describe import describe
 from ..errors import InputError
-from ..methods import Levels, Method, OnePerEnv, Sizes
+from ..methods import Known, Levels, Method, OnePerEnv, Sizes
 from ..methods.mixture import MOST_DIRECTIONS, Mixture, family_of
 from ..model import Model
 from ..train import ScheduledSampling, Start
@@ -78,10 +78,11 @@ def states_of(model: Model, data: Trajectories) -> np.ndarray:
     return model.units.standard(data.states[whole])
 
 
-def _one_per_env(model: Model) -> OnePerEnv:
+def _one_per_env(model: Model) -> Method:
     """One-Per-Env with the nets of the model; a method without an architecture leaves it to the data."""
     same = {name: getattr(model.method, name) for name in ("net", "solver", "substeps") if hasattr(model.method, name)}
-    return OnePerEnv(**same)
+    alone = OnePerEnv(**same)
+    return dataclasses.replace(model.method, of=alone) if isinstance(model.method, Known) else alone
 
 
 def _new_levels(model: Model, data: Trajectories, key: PRNGKey) -> Levels:

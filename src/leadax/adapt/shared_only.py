@@ -28,11 +28,12 @@ def shared_only(
     """The model with specific parameters that change nothing, for the environments of the data."""
     neutral = lambda known: repeated(model.method.without_specific(known), len(data.environments))
     specific = jax.vmap(neutral, axis_size=model.members)(model.levels.specific)
-    config = _nothing_learnt(model, data, test, recipe)
+    nothing = nothing_learnt(model, match=recipe.match, look_every=recipe.look_every, protocol=recipe.protocol)
+    config = dataclasses.replace(nothing, train=data.fingerprint, test=None if test is None else test.fingerprint)
     local = model.levels.local
     new = dataclasses.replace(
         model,
-        levels=Levels(model.levels.shared, specific, _average(local, len(data.environments))),
+        levels=Levels(model.levels.shared, specific, average_population(local, len(data.environments))),
         environments=data.environments,
         training=Training(config, 0),
         covariates=covariate_rows(data, model.layout),
@@ -48,7 +49,7 @@ def shared_only(
         return new
 
 
-def _average(local: PyTree, environments: int) -> PyTree:
+def average_population(local: PyTree, environments: int) -> PyTree:
     """The population of trajectories of an environment of which nothing is known: that of all known ones."""
     if not isinstance(local, Population):
         return local
@@ -56,8 +57,10 @@ def _average(local: PyTree, environments: int) -> PyTree:
     return local._replace(start=mean(local.start), individual=jax.tree.map(mean, local.individual))
 
 
-def _nothing_learnt(model: Model, data: Trajectories, test: Trajectories | None, recipe: Recipe) -> Config:
-    """The record of a model whose shared parameters predict alone."""
+def nothing_learnt(
+    model: Model, *, match: str = "trajectories", look_every: int = 50, protocol: str | None = None
+) -> Config:
+    """The record of a model whose shared parameters predict alone, but for the data."""
     return Config(
         method=describe(model.method),
         units=describe(model.units),
@@ -72,14 +75,14 @@ def _nothing_learnt(model: Model, data: Trajectories, test: Trajectories | None,
         warmup=model.warmup,
         sampling={},
         batch_size=None,
-        match=recipe.match,
+        match=match,
         trainable=(),
-        look_every=recipe.look_every,
+        look_every=look_every,
         seeds=model.members,
         key=(),
-        protocol=recipe.protocol,
+        protocol=protocol or model.protocol,
         dtype=str(np.dtype(model.dtype)),
-        train=data.fingerprint,
-        test=None if test is None else test.fingerprint,
+        train="",
+        test=None,
         start=fingerprint(model.levels),
     )

@@ -51,7 +51,8 @@ def candidates(model: Model) -> list[str]:
     own = sum(leaf[0, 0].size for leaf in jax.tree.leaves(model.levels.specific))
     found = ["mixture"] if can_mix(model) else []
     if shares and own:
-        found = [*found, "specific"] if own > 100 else ["specific", *found]
+        few = own <= 100 or bool(model.estimates(0))  # the numbers of a formula must not be lost in a mixture
+        found = ["specific", *found] if few else [*found, "specific"]
     return found or ["shared-only"]
 
 

@@ -15,6 +15,7 @@ from .compare import compare
 from .console import message
 from .demo import demo
 from .evaluate import evaluate
+from .explain import explain
 from .parsing import parse
 from .predict import predict
 from .report import report
@@ -32,6 +33,7 @@ COMMANDS = {
     "evaluate": evaluate,
     "adapt": adapt,
     "predict": predict,
+    "explain": explain,
     "compare": compare,
     "report": report,
     "reproduce": reproduce,

@@ -1,17 +1,18 @@
 """`leadax adapt`."""
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import tyro
 
 from ..errors import InputError
 from .checks import check_count, check_positive, check_run, check_seed
-from .console import File, Json, Number, message, result, shown
+from .console import File, Json, Number, message, optional, result, shown
 from .names import Decay, Optimiser, Scheme
-from .options import DECAYS, DataFile, RunFolderOption, RunPath, Using, open_model
+from .options import DECAYS, RunFolderOption, RunPath, Using, open_model
 from .reading import Reading
 from .runtime import prepare
 from .train import recorded
@@ -20,12 +21,24 @@ if TYPE_CHECKING:
     from ..model import Model
 
 
+New: TypeAlias = tyro.conf.UseAppendAction[
+    Annotated[
+        tuple[str, ...],
+        tyro.conf.arg(
+            metavar="NAME:COVARIATE=VALUE[,…]",
+            help="In place of DATA: an environment of which only its covariates are known.",
+        ),
+    ]
+]
+
+
 def adapt(
     run: RunPath,
-    data: DataFile,
+    data: Annotated[Path | None, tyro.conf.Positional, optional("DATA", "A data file; or use --new.")] = None,
     /,
     *,
     out: RunFolderOption,
+    new: New = (),
     scheme: Scheme = "auto",
     test: File = None,
     steps: int = 2_500,
@@ -64,6 +77,11 @@ def adapt(
     check_positive("--learning-rate", learning_rate)
     check_run(out)
     chosen = _steps(at)
+    if (data is None) == (not new):
+        raise InputError("give the data of new environments, DATA, or their covariates, `--new NAME:COVARIATE=VALUE`")
+    if data is None:
+        _unseen(run, parsed_covariates(new), out, using, json)
+        return
     novel, testing = reading.load(data), reading.load(test) if test else None
     prepare(1)
     import jax.random as jr
@@ -76,13 +94,47 @@ def adapt(
     recipe = Recipe(decay=decay, protocol=model.protocol, look_every=every, checkpoint_every=checkpoint_every)
     more = {"steps": steps, "learning_rate": learning_rate, "optimiser": optimiser, "recipe": recipe}
     learn = partial(adapt_model, model, novel, key=jr.key(seed), scheme=scheme, test=testing, **more)
-    new, document = recorded(learn, out, title=scheme)
-    document |= {"scheme": _scheme(scheme, new), "at": _errors_at(chosen, new, document)}
+    adapted, document = recorded(learn, out, title=scheme)
+    document |= {"scheme": _scheme(scheme, adapted), "at": _errors_at(chosen, adapted, document)}
     result(document, _text(document, out, ", ".join(novel.environments)), as_json=json)
     if document["reliable"]:
         message(f"forecast with: leadax predict {out} DATA --out FILE")
     else:
         message(f"warning: do not trust its forecasts: {document['reason']}")
+
+
+def _unseen(run: Path, covariates: dict[str, dict[str, float]], out: Path, using: tuple[str, ...], json: bool) -> None:
+    prepare(1)
+    import jax.random as jr
+
+    from ..adapt import adapt as adapt_model
+    from ..train import RunFolder
+
+    adapt_model(open_model(run, using), covariates=covariates, key=jr.key(0), run=out)
+    document = RunFolder(out).result()
+    text = f"{out}: environments {', '.join(covariates)} from their covariates; nothing was learnt"
+    result(document | {"scheme": "covariates"}, text, as_json=json)
+    message(f"warning: {document['reason']}")
+
+
+def parsed_covariates(texts: Sequence[str]) -> dict[str, dict[str, float]]:
+    """What `--new` says.
+
+    >>> parsed_covariates(["ann:Wt=70,Age=40"])
+    {'ann': {'Wt': 70.0, 'Age': 40.0}}
+    """
+    found: dict[str, dict[str, float]] = {}
+    for text in texts:
+        name, _, rest = text.rpartition(":")
+        pairs = [tuple(word.strip() for word in part.partition("=")[::2]) for part in rest.split(",")]
+        try:
+            numbers = {key: float(value) for key, value in pairs}
+        except ValueError:
+            numbers = {}
+        if not name or not numbers or name in found:
+            raise InputError(f"`--new` must be NAME:COVARIATE=VALUE[,…], once for each environment, got `{text}`")
+        found[name] = numbers
+    return found
 
 
 def _scheme(wanted: str, new: "Model") -> str:

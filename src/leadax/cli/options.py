@@ -169,18 +169,24 @@ class Training:
         return Latent(parsed_noise(self.noise), self.hidden, self.individual)
 
     def arguments(
-        self, method: str, data: "Trajectories", covariates: Sequence[str] = (), *, skip: bool = False
+        self,
+        method: str,
+        data: "Trajectories",
+        covariates: Sequence[str] = (),
+        clock: float | bool | None = None,
+        *,
+        skip: bool = False,
     ) -> dict[str, Any]:
         """The arguments of `leadax.fit`, without the data.
 
-        - `covariates`: the parameters of environments that the field is to see;
+        - `covariates`: the parameters of environments that the field is to see; `clock`: how it is to see the time;
         - `skip`: leave out settings that the method does not have, instead of refusing them.
         """
         import jax.random as jr
 
         from ..train import Recipe
 
-        defaults = self._defaults(data)
+        defaults = self._defaults(data, clock)
         built = Plan.of(method).method(self.settings(), skip=skip)
         same = ("decay", "batch_size", "match", "protocol", "look_every", "checkpoint_every", "on_divergence")
         same += ("warmup", "weight_decay")
@@ -194,13 +200,17 @@ class Training:
             **{name: getattr(self, name) for name in ("steps", "seeds", "learning_rate", "optimiser")},
         }
 
-    def _defaults(self, data: "Trajectories") -> "Defaults":
+    def _defaults(self, data: "Trajectories", clock: float | bool | None) -> "Defaults":
+        from ..data.clock import Clock
         from ..defaults import chosen_for, preset
         from ..nets import architecture
 
         net = find_net(self.net) if self.net else None
         if self.preset is None:
-            return chosen_for(data, net)
+            hands = None if clock is None else Clock(None if clock is True else float(clock))
+            return chosen_for(data, net, hands)
+        if clock is not None:
+            raise InputError(f"the preset `{self.preset}` has nets that do not see the time: leave one of them out")
         chosen = preset(self.preset, data, protocol=self.protocol)
         built = architecture(net)
         return chosen if built is None else dataclasses.replace(chosen, net=built)

@@ -24,18 +24,19 @@ Test: TypeAlias = Annotated[
 class Parts(NamedTuple):
     """Data to learn from, to choose the best model on the way by, and to test on.
 
-    - `covariates`: the parameters of environments that a model is to see.
+    - `covariates`: the parameters of environments that a model is to see; `clock`: how it is to see the time.
     """
 
     train: "Trajectories"
     validation: "Trajectories | None"
     test: "Trajectories | None"
     covariates: tuple[str, ...] = ()
+    clock: "float | bool | None" = None
 
 
 def parts_of(data: "Trajectories", test: str | None, validate: str, reading: Reading) -> Parts:
     """Divide data as `--test` and `--validate` say; `reading` opens files."""
-    read, covariates = reading.load, reading.covariate_names
+    read, seen = reading.load, (reading.covariate_names, reading.clock)
     from ..data import hold_out
 
     testing = None
@@ -46,8 +47,8 @@ def parts_of(data: "Trajectories", test: str | None, validate: str, reading: Rea
     if validate in ("auto", "none") or is_fraction(validate):
         how = validate if validate in ("auto", "none") else float(validate)
         train, validation = _named("--validate", lambda: hold_out(data, how))
-        return Parts(train, validation, testing, covariates)
-    return Parts(data, read(Path(validate)), testing, covariates)
+        return Parts(train, validation, testing, *seen)
+    return Parts(data, read(Path(validate)), testing, *seen)
 
 
 def check_division(option: str, text: str | None) -> None:

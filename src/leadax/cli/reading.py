@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ..errors import InputError
-from .checks import check_file
+from .checks import check_file, check_positive
 from .console import optional
 
 if TYPE_CHECKING:
     from ..data import Trajectories
 
 KEYS = ("environment", "trajectory", "time")
+TABLES = (".csv", ".parquet")
+CLOCK = "time"  # as an input
 
 
 @dataclass(frozen=True)
@@ -38,15 +40,20 @@ class Reading:
             "NAME[:KIND][,…]",
             "Which columns of a table are inputs, known in the future too, such as force,rate:held,dose:impulse:gut. "
             "KIND: linear between given values (default); held, the last value until the next; impulse:CHANNEL, an "
-            "amount that is added to a channel.",
+            "amount that is added to a channel. time: the time itself, of data of any format.",
         ),
+    ] = None
+    period: Annotated[
+        float | None,
+        optional("NUMBER", "With --inputs time: the net sees sine and cosine of 2πt/NUMBER, for seasons."),
     ] = None
     covariates: Annotated[
         str | None,
         optional(
             "NAME[,…]",
             "Which columns of a table are covariates: numbers with one value per environment, or two texts, of which "
-            "the second in the alphabet is 1. Sex=Female makes Female 1.",
+            "the second in the alphabet is 1. Sex=Female makes Female 1. In other files: which parameters of the "
+            "environments.",
         ),
     ] = None
 
@@ -55,15 +62,34 @@ class Reading:
         """The names of the covariates: `Sex` of `Sex=Female`."""
         return tuple(name.partition("=")[0].strip() for name in listed_names("--covariates", self.covariates) or ())
 
+    @property
+    def clock(self) -> "float | bool | None":
+        """How a net is to see the time: a period, True for time itself, None for not at all."""
+        asked = CLOCK in (listed_names("--inputs", self.inputs) or ())
+        if self.period is None:
+            return True if asked else None
+        if not asked:
+            raise InputError("`--period` is the period of the time as an input: give `--inputs time` too")
+        check_positive("--period", self.period)
+        return self.period
+
+    @property
+    def _columns_of_inputs(self) -> list[str] | None:
+        names = listed_names("--inputs", self.inputs)
+        return names and ([name for name in names if name != CLOCK] or None)
+
     def load(self, path: Path) -> "Trajectories":
         """The trajectories in a file."""
         columns = column_names(self.columns)
         channels = listed_names("--channels", self.channels)
-        inputs, covariates = listed_names("--inputs", self.inputs), listed_names("--covariates", self.covariates)
+        inputs, covariates = self._columns_of_inputs, listed_names("--covariates", self.covariates)
+        _ = self.clock  # refuses what cannot be right before the file is read
         check_file(path)
         from ..data import load
 
-        return load(path, columns=columns, channels=channels, inputs=inputs, covariates=covariates or ())
+        # In other formats covariates are parameters of the environments already: nothing has to be made of columns.
+        of_columns = covariates if covariates and path.suffix.lower() in TABLES else ()
+        return load(path, columns=columns, channels=channels, inputs=inputs, covariates=of_columns)
 
 
 def column_names(text: str | None) -> dict[str, str]:

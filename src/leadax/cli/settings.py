@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from .own import called, find_method, find_net, find_penalty
+from .own import called, find_method, find_net, find_penalty, imported
 
 if TYPE_CHECKING:
     from ..defaults import Defaults
@@ -20,7 +20,12 @@ WEIGHTS = ("penalty_weight", "kappa")
 OF_THE_PENALTY = ("penalty", *WEIGHTS)
 PLAIN = (bool, int, float, str, types.NoneType)
 # These are objects: what is typed is their name.
-OBJECTS: Mapping[str, Callable[[str], Any]] = {"net": find_net, "penalty": find_penalty}
+OBJECTS: Mapping[str, Callable[[str], Any]] = {
+    "net": find_net,
+    "penalty": find_penalty,
+    "known": imported,
+    "parameters": imported,
+}
 
 
 @dataclasses.dataclass(frozen=True)

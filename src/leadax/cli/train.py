@@ -75,7 +75,7 @@ def train_run(
     prepare(options.seeds)
     from ..train import fit
 
-    arguments = options.arguments(method, parts.train, parts.covariates, skip=skip)
+    arguments = options.arguments(method, parts.train, parts.covariates, parts.clock, skip=skip)
     learn = partial(fit, train=parts.train, validation=parts.validation, test=parts.test, **arguments)
     return recorded(learn, out, title=method)[1]
 

@@ -66,6 +66,8 @@ def tune(
     if net is not None:
         check_name("net", net, NETS)
     check_run(out)
+    if reading.covariates or reading.clock is not None:
+        raise InputError("`tune` searches without covariates and time as an input: leave them out, or use `train`")
     training = reading.load(data)
     prepare(SIDE_BY_SIDE * seeds)
     for name in names:

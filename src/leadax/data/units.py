@@ -108,6 +108,10 @@ class Units:
         """Tangents in the units of the data, from standard ones."""
         return tangents * _like(self.scale, tangents) / self.time
 
+    def standard_tangent(self, tangents: Float[Any, "*shape channel"]) -> Float[Any, "*shape channel"]:
+        """Tangents in standard units, from those of the data."""
+        return tangents / _like(self.scale, tangents) * self.time
+
 
 HIDDEN_BOUND = 6.0  # standard units
 

@@ -19,10 +19,13 @@ from .dynamics import Recurrence as Recurrence
 from .ft_node import FtNode as FtNode
 from .ft_rnn import FtRnn as FtRnn
 from .gbml import Gbml as Gbml
+from .known import Known as Known
+from .known import with_formula as with_formula
 from .leads import Leads as Leads
 from .maml import Maml as Maml
 from .one_for_all import OneForAll as OneForAll
 from .one_per_env import OnePerEnv as OnePerEnv
+from .parameters import Parameter as Parameter
 
 METHODS: Registry[Method] = Registry(
     "method",

@@ -1,7 +1,7 @@
 """The one idea: parameters live on three levels, shared by all environments, specific to one, local to a trajectory."""
 
 import abc
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -84,6 +84,23 @@ class Method(eqx.Module):
     @abc.abstractmethod
     def split(self, shared: PyTree, specific: PyTree) -> tuple[VectorField, VectorField] | None:
         """f and g_e of one environment, with dx/dt = f + g_e; None for a method without a vector field."""
+
+    def learnt(self, shared: PyTree, specific: PyTree) -> tuple[VectorField, VectorField] | None:
+        """f and g_e of one environment as far as they are learnt: without a formula that was known before."""
+        return self.split(shared, specific)
+
+    def estimates(self, shared: PyTree, specific: PyTree) -> Mapping[str, Array]:
+        """Numbers with a meaning of their own that are learnt along, by name; by default there are none."""
+        del shared, specific
+        return {}
+
+    def prior(self, shared: PyTree, specific: PyTree) -> Float[Array, ""] | None:
+        """How unlikely such numbers are before any data: squares in units of their priors' widths; None for nothing.
+
+        - `specific`: of all environments.
+        """
+        del shared, specific
+        return None
 
     def regulariser(self) -> Regulariser | None:
         """What keeps the specific level small, if anything does."""

@@ -1,5 +1,6 @@
 """CoDA: the weights of an environment are those of a common centre, moved in a few learnt directions."""
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -15,7 +16,15 @@ from ..penalties import Carry, Penalty, Points
 from ..penalties.base import Value, Weights
 from .base import Method, Regulariser, Sizes, built, difference_of
 from .dynamics import DEFAULT_SOLVER, Dynamics, Flow
-from .settings import net_setting, positive, solver_setting, substeps_setting, weight_setting
+from .settings import (
+    known_setting,
+    net_setting,
+    parameters_setting,
+    positive,
+    solver_setting,
+    substeps_setting,
+    weight_setting,
+)
 
 
 class Hypernet(eqx.Module):
@@ -67,7 +76,7 @@ class Coda(Method):
     - `dimension`: numbers in a context $\\xi_e$; a good choice is the number of parameters that vary in the system;
     - `direction_std`: standard deviation that $W$ starts with;
     - `penalty`: a `ContextPenalty`; `penalty_weight`: its weight, 0 for none;
-    - `net`, `solver`, `substeps`: as in `Leads`.
+    - `net`, `solver`, `substeps`, `known`, `parameters`: as in `Leads`.
 
     >>> import jax
     >>> from leadax.nets import MLP
@@ -83,6 +92,8 @@ class Coda(Method):
     penalty_weight: float | Float[Array, ""] = weight_setting(1.0)
     dimension: int = eqx.field(static=True, default=2)
     direction_std: float = eqx.field(static=True, default=0.1)
+    known: Callable[..., Any] | None = known_setting()
+    parameters: Any = parameters_setting()
 
     def __check_init__(self):
         positive("dimension", self.dimension)

@@ -1,6 +1,8 @@
 """LEADS: dx/dt = f(x) + g_e(x), with f shared, g_e specific and kept small by Ω."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import jax
 from jaxtyping import Array, Float, PyTree
@@ -11,7 +13,7 @@ from ..nets.architecture import Architecture
 from ..penalties import Penalty
 from .base import Method, Regulariser, Sizes, built, first, stacked, sum_of, zeros
 from .dynamics import DEFAULT_SOLVER, Dynamics, Flow
-from .settings import net_setting, solver_setting, substeps_setting, weight_setting
+from .settings import known_setting, net_setting, parameters_setting, solver_setting, substeps_setting, weight_setting
 
 
 class Leads(Method):
@@ -23,7 +25,9 @@ class Leads(Method):
     - `solver`: a name in `leadax.rollout.TABLEAUX`; `substeps`: at least so many steps per observed interval;
     - `penalty`: Ω; `penalty_weight`: 1/λ. With 0 it is the paper's ablation *LEADS no min.*;
     - `kappa`: κ in place of 1/λ: the weight is κ · error/Ω, with the present error and Ω. It has no units and follows
-      the error down, so that it suits data of any scale and noise.
+      the error down, so that it suits data of any scale and noise;
+    - `known`, `parameters`: a formula `h(t, x, u, p)` of which $f + g_e$ is only the rest, and its unknown numbers, see
+      `leadax.methods.known.Known`.
 
     What is `None` is chosen from the data; of `penalty_weight` and `kappa` one at the most may be given.
 
@@ -40,6 +44,8 @@ class Leads(Method):
     penalty: Penalty | None = None
     penalty_weight: float | Float[Array, ""] | None = weight_setting()
     kappa: float | Float[Array, ""] | None = weight_setting()
+    known: Callable[..., Any] | None = known_setting()
+    parameters: Any = parameters_setting()
 
     def __check_init__(self):
         if self.penalty_weight is not None and self.kappa is not None:

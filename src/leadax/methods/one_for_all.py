@@ -1,5 +1,8 @@
 """One-For-All: one model for all environments, as if they did not differ."""
 
+from collections.abc import Callable
+from typing import Any
+
 import jax
 from jaxtyping import PyTree
 
@@ -7,13 +10,13 @@ from .._types import PRNGKey, VectorField
 from ..nets.architecture import Architecture
 from .base import Method, Sizes, built, sum_of, zero_field
 from .dynamics import DEFAULT_SOLVER, Dynamics, Flow
-from .settings import net_setting, solver_setting, substeps_setting
+from .settings import known_setting, net_setting, parameters_setting, solver_setting, substeps_setting
 
 
 class OneForAll(Method):
     """One model $f + g$ for all environments; two nets, so that it has as many parameters as LEADS uses in each.
 
-    `net`, `solver` and `substeps` are as in `Leads`.
+    `net`, `solver`, `substeps`, `known` and `parameters` are as in `Leads`.
 
     >>> import jax
     >>> from leadax.nets import MLP
@@ -24,6 +27,8 @@ class OneForAll(Method):
     net: Architecture | None = net_setting()
     solver: str | None = solver_setting()
     substeps: int = substeps_setting()
+    known: Callable[..., Any] | None = known_setting()
+    parameters: Any = parameters_setting()
 
     def init(self, sizes: Sizes, *, key: PRNGKey) -> tuple[PyTree, PyTree]:
         """f and g, both shared."""

@@ -1,6 +1,8 @@
 """One-Per-Env: a model of its own for each environment, as if they had nothing in common."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import jax
 from jaxtyping import PyTree
@@ -9,13 +11,13 @@ from .._types import PRNGKey, VectorField
 from ..nets.architecture import Architecture
 from .base import Method, Sizes, built, stacked, sum_of, zero_field
 from .dynamics import DEFAULT_SOLVER, Dynamics, Flow
-from .settings import net_setting, solver_setting, substeps_setting
+from .settings import known_setting, net_setting, parameters_setting, solver_setting, substeps_setting
 
 
 class OnePerEnv(Method):
     """A model $(f + g)_e$ for each environment; two nets, so that each has as many parameters as LEADS uses there.
 
-    `net`, `solver` and `substeps` are as in `Leads`.
+    `net`, `solver`, `substeps`, `known` and `parameters` are as in `Leads`.
 
     >>> import jax
     >>> from leadax.nets import MLP
@@ -26,6 +28,8 @@ class OnePerEnv(Method):
     net: Architecture | None = net_setting()
     solver: str | None = solver_setting()
     substeps: int = substeps_setting()
+    known: Callable[..., Any] | None = known_setting()
+    parameters: Any = parameters_setting()
 
     def init(self, sizes: Sizes, *, key: PRNGKey) -> tuple[PyTree, PyTree]:
         """f and g for each environment."""

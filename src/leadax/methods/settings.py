@@ -6,9 +6,11 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from ..describe import ONLY_IF_GIVEN
 from ..errors import InputError, lookup
 from ..nets.architecture import architecture
 from ..rollout import TABLEAUX
+from .parameters import as_parameters
 
 
 def net_setting() -> Any:
@@ -31,6 +33,16 @@ def weight_setting(default: float | None = None) -> Any:
     return eqx.field(default=default, converter=_weight)
 
 
+def known_setting() -> Any:
+    """A formula `h(t, x, u, p)` in the units of the data, to which what is learnt is added; None for none."""
+    return eqx.field(static=True, default=None, converter=_formula, metadata=ONLY_IF_GIVEN)
+
+
+def parameters_setting() -> Any:
+    """The numbers `p` of the formula: a mapping of names to `Parameter`s, or to the numbers at which they start."""
+    return eqx.field(static=True, default=(), converter=as_parameters, metadata=ONLY_IF_GIVEN)
+
+
 def positive(name: str, value: Any) -> Any:
     """`value`, or an `InputError` unless it is a whole number of at least 1 that fits into 32 bits."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
@@ -43,6 +55,12 @@ def _solver(name: Any) -> str | None:
     if name is not None:
         lookup("solver", str(name), TABLEAUX)
     return name
+
+
+def _formula(value: Any) -> Any:
+    if value is not None and not callable(value):
+        raise InputError(f"`known` must be a function h(t, x, u, p) that returns dx/dt, got {value!r}")
+    return value
 
 
 def _substeps(value: Any) -> int:

@@ -56,7 +56,7 @@ class LearntField(eqx.Module):
 
     def _field(self, levels: Levels) -> VectorField:
         specific = jax.tree.map(lambda a: a[self.environment], levels.specific)
-        fields = self.method.split(levels.shared, specific)
+        fields = self.method.learnt(levels.shared, specific)
         if fields is None:
             raise InputError(f"{type(self.method).__name__} has no vector field: there is no f and no g_e")
         return fields[self.part]

@@ -23,6 +23,7 @@ from ..methods.local import Population
 from ..methods.prepare import numbers_as_arrays, prepare, side_by_side, steps_for
 from ..records import Training
 from ..rollout import raise_if_failed, steps_between
+from .estimates import Estimate, estimates
 from .fields import LearntField
 from .files import Contents, read_model, write_model
 from .forecast import Forecast
@@ -116,11 +117,26 @@ class Model(eqx.Module):
     @property
     def shared(self) -> "LearntField":
         """f, callable on states in the units of the data. Where covariates matter, with those of the first one."""
-        return self._field(0, part=0)
+        return self.shared_in(0)
+
+    def shared_in(self, environment: str | int) -> "LearntField":
+        """f with the covariates of an environment, where they matter."""
+        return self._field(self.environment_index(environment), part=0)
 
     def specific(self, environment: str | int) -> "LearntField":
         """g_e of an environment, callable on states in the units of the data."""
         return self._field(self.environment_index(environment), part=1)
+
+    def parameters(self, environment: str | int) -> dict[str, Estimate]:
+        """The numbers of a known formula in an environment, in the units of the data; their spread is over members."""
+        found = self.estimates(environment)
+        if not found:
+            raise InputError("the model has no formula with unknown numbers: give one, as in `Leads(known=…)`")
+        return found
+
+    def estimates(self, environment: str | int) -> dict[str, Estimate]:
+        """The same, but nothing for a model without a formula."""
+        return estimates(self.method, self.levels, self.environment_index(environment))
 
     def _field(self, e: int, part: int) -> "LearntField":
         units = self.units.with_hidden(self.layout.hidden)

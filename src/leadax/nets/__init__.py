@@ -20,6 +20,7 @@ from .recurrent import Cell as Cell
 from .recurrent import PredRNN as PredRNN
 from .spectral import SpectralConvolution as SpectralConvolution
 from .swish import Swish as Swish
+from .timed import Timed as Timed
 
 NETS: Registry[Net] = Registry(
     "net", Net, {"mlp": MLP, "poly-mlp": PolyMLP, "conv": ConvNet, "fno": FNO, "linear": Linear}

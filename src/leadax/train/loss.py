@@ -73,6 +73,9 @@ def loss(
     terms = Terms(sums.error / jnp.maximum(sums.observed, 1), penalties)
     value = error + _weighted(method.regulariser(), error, jnp.sum(penalties))
     present = jax.lax.stop_gradient(error)
+    prior = method.prior(levels.shared, levels.specific)
+    if prior is not None:
+        value += present * prior / count
     if isinstance(levels.local, Local):
         value += (jnp.sum(sums.tie) + present * jnp.sum(sums.prior)) / count
     if weight_decay:

@@ -24,6 +24,7 @@ from ..describe import describe
 from ..errors import InputError
 from ..methods import Levels, Method, Phase, Sizes
 from ..methods.local import first_local
+from ..methods.prefit import begun
 from ..methods.prepare import Frozen, prepare, side_by_side
 from ..methods.settings import positive
 from ..model import Model, check_order
@@ -221,7 +222,7 @@ class Trainer:
         about = (self.task.stages[0].plan, Frozen(static), self.sizes, str(jnp.dtype(dtype)))
         local = first_local(self.task.batch, request.layout, dtype)
         if request.start is None:
-            return _first_states(*about, None, local, numbers, keys, rates)
+            return _first_states(*about, None, local, numbers, keys, rates, self.task.batch)
         template = jax.eval_shape(partial(_first_states, *about, None, ()), numbers, keys, rates).levels
         levels = fill(template, flatten(cast(request.start.levels._replace(local=()), dtype)), "`start`")
         return _first_states(*about, levels, local, numbers, keys, rates)
@@ -259,6 +260,7 @@ def _first_states(
     numbers: PyTree,
     keys: Array,
     rates: Array,
+    batch: Batch | None = None,
 ) -> TrainState:
     """The states of all members before the first step, with these parameters or with random ones."""
 
@@ -266,7 +268,9 @@ def _first_states(
         method = eqx.combine(numbers, static.tree)
         for_levels, for_state = jax.random.split(key)
         begin = cast(Levels(*method.init(sizes, key=for_levels)), dtype) if levels is None else levels
-        return first_state(plan, method, begin._replace(local=local), sizes.environments, for_state, rate)
+        begin = begin._replace(local=local)
+        begin = begin if batch is None else begun(method, begin, batch)
+        return first_state(plan, method, begin, sizes.environments, for_state, rate)
 
     return jax.vmap(one)(levels, numbers, keys, rates)
 

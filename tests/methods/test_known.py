@@ -1,0 +1,266 @@
+"""Known formulas beside what is learnt: closed forms, units, composition, files."""
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+from tests.engine import same_bits
+
+from leadax import (
+    Coda,
+    FtRnn,
+    InputError,
+    Leads,
+    Linear,
+    Model,
+    OneForAll,
+    OnePerEnv,
+    Parameter,
+    Recipe,
+    Sizes,
+    Trajectories,
+    Units,
+    evaluate,
+    explain,
+    fit,
+)
+from leadax.describe import describe, restore
+from leadax.methods import Known, Levels, with_formula
+from leadax.methods.known import Beside
+from leadax.methods.parameters import as_parameters
+from leadax.methods.prefit import begun
+from leadax.methods.prepare import prepare
+from leadax.penalties import Points
+
+TIMES = np.linspace(0, 1, 9)
+RATES = (0.5, 1.0, 2.0)
+RECIPE = Recipe(dtype="float64")
+
+
+def decay(t, x, u, p):
+    """dx/dt = −rate·x + source, in the units of the data."""
+    return -p.rate * x + p["source"]
+
+
+def wrong_shape(t, x, u, p):
+    return x[:1]
+
+
+NUMBERS = {"rate": Parameter(1.5, low=0), "source": Parameter(0.2, shared=True)}
+SETTINGS = {"known": decay, "parameters": NUMBERS, "net": Linear, "solver": "rk4", "substeps": 4}
+
+
+def decays(rates=RATES, source=3.0) -> Trajectories:
+    """Solutions of dx/dt = −rate·x + source, far from standard units."""
+    rates, starts = np.array(rates)[:, None, None, None], np.array([[10.0, 40.0], [25.0, 5.0]])[None, :, None, :]
+    rest = source / rates
+    states = rest + (starts - rest) * np.exp(-rates * TIMES[None, None, :, None])
+    return Trajectories.from_arrays(TIMES, states)
+
+
+@functools.cache
+def trained() -> Model:
+    return fit(Leads(**SETTINGS), decays(), steps=20, key=jr.key(0), recipe=RECIPE)
+
+
+def blank(method, environments=1):
+    """Levels with nets that are zero, and all numbers at their starts."""
+    return jax.tree.map(jnp.zeros_like, Levels(*method.init(Sizes((2,), environments), key=jr.key(0))))
+
+
+def test_numbers_are_recovered():
+    model = trained()
+    for environment, rate in zip(model.environments, RATES, strict=True):
+        assert model.parameters(environment)["rate"].value == pytest.approx(rate, rel=3e-2)
+    assert model.parameters(0)["source"] == model.parameters(2)["source"], "one number for all environments"
+    assert evaluate(model, decays()).nmse < 1e-2
+
+
+@pytest.mark.parametrize("build", [Leads, OneForAll, OnePerEnv, Coda])
+def test_it_composes_with_methods(build):
+    """With nets that are zero, a forecast is the closed form of the formula in raw units; the parts add up."""
+    data = decays()
+    units = Units.measured(data)
+    method = with_formula(build(**SETTINGS, **({"penalty_weight": 0.0} if build is Leads else {})), units)
+    levels = blank(method, 3)
+    own = jax.tree.map(lambda a: a[1], levels.specific)
+    batch = jax.tree.map(lambda a: a[1, 0], prepare(data, units, method, dtype="float64"))
+    found = units.raw(method.dynamics(levels.shared, own).forecast(batch.states[0], batch.steps))
+    expected = 0.2 / 1.5 + (np.array([10.0, 40.0]) - 0.2 / 1.5) * np.exp(-1.5 * TIMES[:, None])
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+    f, g = method.split(levels.shared, own)
+    known = method.known(levels.shared, own)
+    place = (batch.times[1], batch.states[1], None)
+    np.testing.assert_allclose(f(*place) + g(*place), known(*place), rtol=1e-12)
+    assert method.regulariser().relative
+
+
+def test_a_forecast_is_the_formula_plus_what_was_learnt():
+    """The parts add up in the units of the data."""
+    model = trained()
+    start, ahead = np.array([20.0, 8.0]), np.array([0.0, 1e-3])
+    rate, source = (model.parameters("e1")[name].value for name in ("rate", "source"))
+    expected = -rate * start + source + model.shared(start) + model.specific("e1")(start)
+    states = model.predict(start, ahead, environment="e1")
+    np.testing.assert_allclose((states[1] - states[0]) / 1e-3, expected, rtol=2e-3)
+
+
+def test_the_formula_sees_the_units_of_the_data():
+    units = Units((10.0, -2.0), (4.0, 0.5), 3.0, 7.0, (5.0,), (2.0,))
+    seen = {}
+
+    def formula(t, x, u, p):
+        seen.update(t=t, x=x, u=u)
+        return jnp.stack([4.0 * jnp.ones(()), jnp.ones(())])
+
+    method = with_formula(Leads(known=formula), units)
+    assert isinstance(method, Known)
+    tangent = method.known(Beside(()), Beside(()))(jnp.array(2.0), jnp.array([1.0, 2.0]), jnp.array([3.0]))
+    np.testing.assert_allclose(seen["t"], 13.0)
+    np.testing.assert_allclose(seen["x"], [14.0, -1.0])
+    np.testing.assert_allclose(seen["u"], [11.0])
+    np.testing.assert_allclose(tangent, [4.0 / 4 * 3, 1 / 0.5 * 3])
+
+
+@pytest.mark.parametrize(
+    ("parameter", "bounds"),
+    [
+        (Parameter(2.0), (-np.inf, np.inf)),
+        (Parameter(2.0, low=1.0), (1.0, np.inf)),
+        (Parameter(2.0, high=5.0), (-np.inf, 5.0)),
+        (Parameter(2.0, low=1.0, high=5.0), (1.0, 5.0)),
+    ],
+)
+def test_bounds_hold(parameter, bounds):
+    """From the start in steps of the same sign in both directions, never beyond a bound."""
+    values = np.asarray(parameter.value(jnp.linspace(-1, 1, 41)))
+    assert values[20] == pytest.approx(2.0)
+    assert np.all(np.diff(np.abs(values - values[0])) >= 0)
+    assert np.ptp(values) > 1
+    assert bounds[0] <= values.min()
+    assert values.max() <= bounds[1]
+
+
+def test_a_prior_pulls():
+    """The larger the error, the more; its weight is that of one observation."""
+    strong = {**NUMBERS, "source": Parameter(3.0, shared=True, prior=(3.0, 1e-3))}
+    method = with_formula(Leads(**{**SETTINGS, "parameters": strong}), Units.ones(2))
+    levels = blank(method, 3)
+    moved = levels._replace(shared=levels.shared._replace(numbers=jnp.array([1e-4])))
+    assert method.prior(levels.shared, levels.specific) == 0
+    # z = 1e-4 is 10·1e-4·3 = 3e-3 away from the start: three widths.
+    assert float(method.prior(moved.shared, moved.specific)) == pytest.approx(9.0)
+    assert with_formula(Leads(**SETTINGS), Units.ones(2)).prior(levels.shared, levels.specific) is None
+
+
+def test_the_remainder_is_kept_small():
+    """Ω counts f + g_e, not the formula; of two models that fit alike the one with the smaller rest is preferred."""
+    method = with_formula(OneForAll(**SETTINGS), Units.ones(2))
+    assert isinstance(method, Known)
+    shared, specific = method.init(Sizes((2,), 1), key=jr.key(0))
+    regulariser = method.regulariser()
+    assert regulariser.relative
+    points = Points(jnp.zeros(3), jnp.ones((3, 2)))
+    own = jax.tree.map(lambda a: a[0], specific)
+    value, _ = regulariser.penalty(regulariser.subject(shared, own), points, jnp.ones(3), ())
+    f, g = method.learnt(shared, own)
+    rest = f(points.times[0], points.states[0], None) + g(points.times[0], points.states[0], None)
+    np.testing.assert_allclose(value, np.sum(np.asarray(rest) ** 2), rtol=1e-12)
+
+
+def test_numbers_begin_where_the_formula_alone_is_best():
+    """Before any step of training, from starts that are far away."""
+    data = decays()
+    method = with_formula(Leads(**SETTINGS), Units.measured(data))
+    batch = prepare(data, Units.measured(data), method, dtype="float64")
+    levels = begun(method, Levels(*method.init(Sizes((2,), 3), key=jr.key(0))), batch)
+    found = method.estimates(levels.shared, levels.specific)
+    np.testing.assert_allclose(found["rate"], RATES, rtol=1e-3)
+    np.testing.assert_allclose(found["source"], 3.0, rtol=1e-2)
+
+
+def test_a_model_is_saved_by_the_path_of_its_formula(tmp_path):
+    model = trained()
+    model.save(tmp_path / "model.safetensors")
+    text = (tmp_path / "model.safetensors").read_bytes()
+    assert f"{decay.__module__}:decay".encode() in text
+    with pytest.raises(InputError, match="decay"):
+        Model.load(tmp_path / "model.safetensors")
+    again = Model.load(tmp_path / "model.safetensors", using=[decay])
+    assert same_bits(again.levels, model.levels)
+    assert again.method == model.method
+    unnamed = dataclasses.replace(model, method=dataclasses.replace(model.method, formula=lambda t, x, u, p: x))
+    with pytest.raises(InputError, match="without a name of its own"):
+        unnamed.save(tmp_path / "unnamed.safetensors")
+
+
+def test_settings_that_are_not_given_are_not_described():
+    """What files say of a method that has no formula did not change."""
+    assert "known" not in describe(Leads())
+    assert "parameters" not in describe(OnePerEnv())
+    method = Leads(known=decay, parameters=NUMBERS)
+    assert restore(describe(method), using=[decay]) == method
+
+
+def test_a_new_environment_starts_in_the_middle_of_known_ones():
+    method = with_formula(OneForAll(**SETTINGS), Units.ones(2))
+    known = Beside((), jnp.array([[0.1], [0.3]]))
+    new = method.new_environments(known, Sizes((2,), 3), key=jr.key(0))
+    np.testing.assert_allclose(new.numbers, [[0.2]] * 3)
+    np.testing.assert_allclose(method.without_specific(known).numbers, [0.2])
+
+
+def test_what_is_learnt_is_explained_without_the_formula():
+    found = explain(trained(), decays(), part="learnt")
+    assert set(found.laws) == {"e0", "e1", "e2"}
+    assert found.parameters["e2"]["rate"].value == pytest.approx(2.0, rel=3e-2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"known": wrong_shape}, r"must return an array of the shape \(2,\) of the state, got shape \(1,\)"),
+        ({"known": lambda t, x, u, p: [x]}, "got list"),
+        ({"parameters": {"source": 1.0}}, "asks for `rate`, which is not among its parameters: source"),
+        ({"known": None}, "`parameters` are the numbers of a known formula"),
+    ],
+)
+def test_bad_formulas(settings, message):
+    with pytest.raises(InputError, match=message):
+        fit(Leads(**{**SETTINGS, **settings}), decays(), steps=1, key=jr.key(0), recipe=RECIPE)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Leads(known=3), "`known` must be a function"),
+        (lambda: as_parameters({"a b": 1.0}), "a name that can follow a dot"),
+        (lambda: as_parameters({"a": "x"}), "`a` must be a number"),
+        (lambda: as_parameters(3), "must map names to numbers"),
+        (lambda: Parameter(-1.0, low=0.0), "must start at a number between its bounds"),
+        (lambda: Parameter(1.0, prior=(1.0, 0.0)), "a positive standard deviation"),
+        (lambda: trained().parameters("nowhere"), "never seen environment"),
+    ],
+)
+def test_bad_settings(build, message):
+    with pytest.raises(InputError, match=message):
+        build()
+
+
+def test_a_method_without_a_field():
+    method = Known(FtRnn(width=2, rank=2), decay, NUMBERS, Units.ones(2))
+    shared, specific = jax.eval_shape(lambda: method.init(Sizes((2,), 1), key=jr.key(0)))
+    one = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape[1:], a.dtype), specific)
+    with pytest.raises(InputError, match="FtRnn has no vector field that a formula could be added to"):
+        jax.eval_shape(lambda *levels: method.dynamics(*levels) and None, shared, one)
+
+
+def test_models_without_a_formula_have_no_parameters():
+    plain = dataclasses.replace(trained(), method=Leads(net=Linear))
+    plain = dataclasses.replace(plain, levels=Levels(plain.levels.shared.rest, plain.levels.specific.rest))
+    with pytest.raises(InputError, match="no formula with unknown numbers"):
+        plain.parameters(0)
