@@ -7,7 +7,7 @@ from typing import Literal
 from ..errors import lookup
 
 METHODS = ("leads", "leads-no-min", "one-for-all", "one-per-env", "ft-rnn", "ft-node", "gbml", "maml", "coda")
-NETS = ("mlp", "poly-mlp", "conv", "fno", "linear")
+NETS = ("mlp", "conv", "fno", "linear")
 PENALTIES = ("omega", "empirical-norm", "spectral-norm", "frobenius", "none")
 SOLVERS = ("euler", "heun", "midpoint", "ralston", "bosh3", "rk4", "rk4-38", "tsit5", "dopri5", "dopri8")
 ADAPTIVE = ("bosh3", "tsit5", "dopri5", "dopri8", "implicit-euler", "kvaerno3", "kvaerno5")
@@ -37,7 +37,7 @@ def check_name(kind: str, name: str, known: Sequence[str]) -> None:
     >>> check_name("net", "mpl", NETS)
     Traceback (most recent call last):
     ...
-    leadax.errors.InputError: unknown net `mpl`: did you mean `mlp`? Known: mlp, poly-mlp, conv, fno, linear
+    leadax.errors.InputError: unknown net `mpl`: did you mean `mlp`? Known: mlp, conv, fno, linear
     """
     if ":" not in name:
         lookup(kind, name, dict.fromkeys(known))

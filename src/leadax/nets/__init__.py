@@ -14,7 +14,6 @@ from .layers import Convolution as Convolution
 from .layers import Dense as Dense
 from .linear import Linear as Linear
 from .mlp import MLP as MLP
-from .poly_mlp import PolyMLP as PolyMLP
 from .recurrent import GRU as GRU
 from .recurrent import Cell as Cell
 from .recurrent import PredRNN as PredRNN
@@ -22,6 +21,4 @@ from .spectral import SpectralConvolution as SpectralConvolution
 from .swish import Swish as Swish
 from .timed import Timed as Timed
 
-NETS: Registry[Net] = Registry(
-    "net", Net, {"mlp": MLP, "poly-mlp": PolyMLP, "conv": ConvNet, "fno": FNO, "linear": Linear}
-)
+NETS: Registry[Net] = Registry("net", Net, {"mlp": MLP, "conv": ConvNet, "fno": FNO, "linear": Linear})
