@@ -36,7 +36,7 @@ DATA = decays()
 NOVEL = Trajectories.from_arrays(DATA.times, 1.2 * DATA.states, environments=["new", "newer"])
 RATE = 0.05
 SGD = optax.sgd(RATE)  # one object: programs are compiled for it
-RECIPE = Recipe(dtype="float64", look_every=2, sampling=ScheduledSampling(0.5))
+RECIPE = Recipe(dtype="float64", look_every=2, sampling=ScheduledSampling(0.5), weight_decay=0.0)
 
 # Which share nothing, which share all, whose environments all start alike: a new method is put where it belongs.
 NOTHING_SHARED, ALL_SHARED, SAME_START = {"one-per-env"}, {"one-for-all"}, {"gbml", "maml", "coda"}
