@@ -14,6 +14,7 @@ from .registry import class_named, name_of, object_named
 # Metadata of a field that is described only if it differs from its default: settings that came later do not change the
 # descriptions of methods that do without them.
 ONLY_IF_GIVEN = {"only_if_given": True}
+NUMBERS = ("nan", "inf", "-inf")  # those that JSON has no word for
 
 
 def describe(value: Any) -> Any:
@@ -75,10 +76,10 @@ def restore(document: Any, using: Iterable[Any] = ()) -> Any:
         return tuple(restore(item, using) for item in document)
     if not isinstance(document, Mapping):
         return document
-    if "number" in document:
-        return float(str(document["number"]))
-    if "mapping" in document:
-        return {key: restore(item, using) for key, item in dict(document["mapping"]).items()}
+    if document.get("number") in NUMBERS:
+        return float(document["number"])
+    if isinstance(document.get("mapping"), Mapping):
+        return {key: restore(item, using) for key, item in document["mapping"].items()}
     if "object" in document:
         return _object(str(document["object"]), using)
     if "type" not in document:

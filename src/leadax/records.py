@@ -21,10 +21,15 @@ def entry(document: Mapping[str, Any], name: str, kind: type[T] | tuple[type, ..
         raise InputError(f"{what} lacks `{name}`: it is damaged, or was changed by hand")
     value = document[name]
     kinds = kind if isinstance(kind, tuple) else (kind,)
-    if (isinstance(value, bool) and bool not in kinds) or not isinstance(value, kinds):
+    if (isinstance(value, bool) and bool not in kinds) or not isinstance(value, kinds) or not _fits(value):
         names = " or ".join(k.__name__ for k in kinds)
         raise InputError(f"`{name}` of {what} is a {type(value).__name__}, expected {names}: it was changed by hand")
     return value
+
+
+def _fits(value: Any) -> bool:
+    """Whether a whole number could be made a float: JSON has numbers of any length."""
+    return not isinstance(value, int) or abs(value) < 2**1000
 
 
 def texts(document: Mapping[str, Any], name: str, what: str) -> tuple[str, ...]:
@@ -38,7 +43,8 @@ def texts(document: Mapping[str, Any], name: str, what: str) -> tuple[str, ...]:
 def numbers(document: Mapping[str, Any], name: str, what: str) -> tuple[float, ...]:
     """An entry that is a list of numbers; null stands for one that is not finite."""
     values = entry(document, name, list, what)
-    if not all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values):
+    number = lambda value: isinstance(value, int | float) and not isinstance(value, bool) and _fits(value)
+    if not all(value is None or number(value) for value in values):
         raise InputError(f"`{name}` of {what} must be a list of numbers")
     return tuple(math.nan if value is None else float(value) for value in values)
 

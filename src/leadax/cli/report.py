@@ -62,6 +62,8 @@ def report(
     if target.suffix == PAGE:
         _write_results(path, target)
     elif path.suffix != ".safetensors" and (path.is_file() or path.suffix == ".zarr"):
+        if data is not None:
+            raise InputError(f"`--data` says what to draw a run on, but {path} is a data file: leave it out")
         _draw_data(path, target, reading)
     elif data is None:
         _draw_learning(path, target, using)

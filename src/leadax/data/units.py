@@ -127,6 +127,8 @@ class Box:
     high: tuple[float, ...]
 
     def __post_init__(self):
+        for name in ("low", "high"):
+            object.__setattr__(self, name, tuple(float(number) for number in getattr(self, name)))
         if len(self.low) != len(self.high) or not all(a < b for a, b in zip(self.low, self.high, strict=True)):
             raise InputError("a box needs a lowest and a larger highest value for each channel")
 

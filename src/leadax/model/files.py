@@ -1,11 +1,13 @@
 """Models in files: one safetensors file each, sealed by a SHA-256, with everything that is needed to use it."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from .._atomic import replacing
 from ..arrays import cast, fill, read_arrays, write_tree
@@ -18,6 +20,7 @@ from ..methods.local import blank_population
 from ..records import Training, entry, texts
 
 FORMAT = 2
+T = TypeVar("T")
 
 
 class Contents(NamedTuple):
@@ -73,9 +76,8 @@ def read_model(path: str | Path, using: Iterable[Any] = (), method: Method | Non
     if dtype == "float64" and jnp.result_type(float) != jnp.float64:
         raise InputError(f'{path} is a model in float64: call `jax.config.update("jax_enable_x64", True)` first')
     method = method or restore(entry(about, "method", dict, what), using)
-    units = restore(entry(about, "units", dict, what))
-    if not isinstance(method, Method) or not isinstance(units, Units):
-        raise InputError(f"{path} does not describe a method and its units: it was changed by hand")
+    if not isinstance(method, Method):
+        raise InputError(f"{path} does not describe a method: it was changed by hand")
     environments, shape = texts(about, "environments", what), _shape(about, what)
     longest = float(entry(about, "longest_step", (int, float), what))
     if not 0 < longest < float("inf"):
@@ -84,15 +86,16 @@ def read_model(path: str | Path, using: Iterable[Any] = (), method: Method | Non
     sizes = Sizes(layout.state_shape(shape), len(environments), layout.seen)
     template = _template(method, sizes, layout, entry(about, "members", int, what), dtype, what)
     record = entry(about, "training", (dict, type(None)), what)
+    _check_finite(arrays, what)
     return Contents(
         levels=fill(template, arrays, what),
         method=method,
-        units=units,
+        units=_described(about, "units", Units, what),
         environments=environments,
         channels=texts(about, "channels", what),
         state_shape=shape,
         longest_step=longest,
-        box=_box(about, what),
+        box=None if entry(about, "box", (dict, type(None)), what) is None else _described(about, "box", Box, what),
         training=None if record is None else Training.from_json(record, what),
         layout=layout,
         covariates=_covariates(about, environments, layout, what),
@@ -119,8 +122,8 @@ def _shape(about: dict[str, Any], what: str) -> tuple[int, ...]:
 
 
 def _layout(about: dict[str, Any], what: str) -> Layout:
-    layout = restore(entry(about, "layout", dict, what))
-    if not isinstance(layout, Layout) or layout.channels != texts(about, "channels", what):
+    layout = _described(about, "layout", Layout, what)
+    if layout.channels != texts(about, "channels", what):
         raise InputError(f"`layout` of {what} does not describe its states: it was changed by hand")
     return layout
 
@@ -146,11 +149,20 @@ def _warmup(about: dict[str, Any], what: str) -> int:
     return warmup
 
 
-def _box(about: dict[str, Any], what: str) -> Box | None:
-    box = restore(entry(about, "box", (dict, type(None)), what))
-    if box is not None and not isinstance(box, Box):
-        raise InputError(f"`box` of {what} does not describe a region: it was changed by hand")
-    return box
+def _described(about: dict[str, Any], name: str, kind: type[T], what: str) -> T:
+    """An entry that describes an object of ours: nothing may be left out, and everything must be of its type."""
+    document = entry(about, name, dict, what)
+    found = restore(document)
+    same = lambda value: json.dumps(value, sort_keys=True)  # in JSON, false is not 0
+    if not isinstance(found, kind) or same(describe(found)) != same(document):
+        raise InputError(f"`{name}` of {what} is not as Leadax writes it: it was changed by hand")
+    return found
+
+
+def _check_finite(arrays: Mapping[str, np.ndarray], what: str) -> None:
+    for name, array in arrays.items():
+        if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array).all():
+            raise InputError(f"`{name}` of {what} has numbers that are not finite: it was changed by hand")
 
 
 def _check_format(found: int, what: str) -> None:
