@@ -6,6 +6,7 @@ that overwrote checkpoints in place was killed, 39 of 40 became unreadable; with
 
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,6 +52,16 @@ def replacing(path: str | os.PathLike[str], *, folder: bool = False, overwrite: 
 def check_destination(path: str | os.PathLike[str], *, folder: bool = False, overwrite: bool = False) -> None:
     """Raise `InputError` if `replacing` could not write to `path`. Call this before a long computation."""
     remove(*_create_temporary(path, _checked_target(path, folder, overwrite), folder))
+
+
+def check_regular(path: Path) -> None:
+    """Refuse pipes and devices: reading from them could wait for ever."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return  # whoever opens it says what is wrong
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise InputError(f"{path} is a pipe or a device, expected a file or a folder")
 
 
 def one_line(error: BaseException) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from ._atomic import one_line
 from .errors import InputError, LeadaxError
 from .registry import class_named, name_of, object_named
 
@@ -95,7 +96,7 @@ def _instance(document: Mapping[str, Any], using: tuple[Any, ...]) -> Any:
     except LeadaxError:
         raise
     except Exception as error:  # a class of anyone's, given fields that may be of another version
-        raise InputError(f"`{document['type']}` cannot be made from its description: {error}") from error
+        raise InputError(f"`{document['type']}` cannot be made from its description: {one_line(error)}") from error
 
 
 def _object(name: str, using: tuple[Any, ...]) -> Any:

@@ -1,5 +1,6 @@
 """Models in files: the same bits there and back, classes of one's own, and nothing in a file is ever executed."""
 
+import dataclasses
 import functools
 import importlib
 import json
@@ -182,6 +183,11 @@ def forgeries(about):
         yield f"longest_step {value}", {**about, "longest_step": value}
     for value in (0, -1, 10**30, 3):
         yield f"members {value}", {**about, "members": value}
+    for key in ("mean", "scale", "time", "origin"):
+        yield f"units without {key}", {**about, "units": {k: v for k, v in about["units"].items() if k != key}}
+    for value in (False, {"number": "x"}, {"mapping": 3}, 10**400):
+        yield f"a bound {value!r:.20}", {**about, "box": {**about["box"], "high": [value, 9.0]}}
+        yield f"a setting {value!r:.20}", {**about, "method": {**about["method"], "kappa": value}}
     yield "another shape", {**about, "state_shape": [3]}
     yield "a huge shape", {**about, "state_shape": [10**9, 10**9, 2]}
     yield "fewer environments", {**about, "environments": ["a"]}
@@ -206,6 +212,15 @@ def test_forged_models_are_refused_in_one_line(tmp_path):
         with pytest.raises(InputError) as refused:
             lx.Model.load(path)
         assert "\n" not in str(refused.value), what
+
+
+def test_weights_that_are_not_finite_are_refused(tmp_path):
+    path = tmp_path / "m.safetensors"
+    before = model()
+    levels = jax.tree.map(lambda a: np.full_like(a, np.nan), before.levels)
+    dataclasses.replace(before, levels=levels).save(path)
+    with pytest.raises(InputError, match="not finite"):
+        lx.Model.load(path)
 
 
 def test_a_flipped_bit_is_noticed(tmp_path):

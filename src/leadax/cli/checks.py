@@ -1,9 +1,9 @@
 """Checks of what was typed, made before anything slow is imported or loaded."""
 
 import math
-import stat
 from pathlib import Path
 
+from .._atomic import check_regular
 from ..errors import InputError
 
 # The largest numbers that make sense. Beyond these, a machine would run out of memory long before it had an answer.
@@ -45,22 +45,12 @@ def check_seed(seed: int) -> None:
         raise InputError(f"`--seed` must be from 0 to {2**32 - 1}, got {_short(seed)}")
 
 
-def check_file(path: Path) -> None:
-    """Refuse pipes and devices: reading from them could wait for ever."""
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return  # whoever opens it says what is wrong
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise InputError(f"{path} is a pipe or a device, expected a file or a folder")
-
-
 def check_run(folder: Path) -> None:
     """The same for everything in a run folder that training would read."""
-    check_file(folder)
+    check_regular(folder)
     if folder.is_dir():
         for path in (*folder.iterdir(), *folder.glob("checkpoints/*/*")):
-            check_file(path)
+            check_regular(path)
 
 
 def _short(number: int) -> str:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
 import tyro
 
+from .._atomic import check_regular
 from ..errors import InputError
-from .checks import check_count, check_file, check_positive, check_seed
+from .checks import check_count, check_positive, check_seed
 from .console import Count, Number, optional
 from .names import METHODS, NETS, PENALTIES, SOLVERS, Decay, Match, Optimiser, Preset, Protocol, check_name, listed
 from .own import all_imported, find_net
@@ -251,7 +252,7 @@ def open_model(path: Path, using: Sequence[str] = ()) -> "Model":
             f"{path} holds no finished run"
             + (": type the same `leadax train` again to finish it" if started else f" and no {file.name}")
         )
-    check_file(file)
+    check_regular(file)
     if file.is_dir():
         raise InputError(f"{file} is a folder, expected a model file")
     own = all_imported(using)

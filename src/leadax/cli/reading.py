@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from .._atomic import check_regular
 from ..errors import InputError
-from .checks import check_file, check_positive
+from .checks import check_positive
 from .console import optional
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class Reading:
         channels = listed_names("--channels", self.channels)
         inputs, covariates = self._columns_of_inputs, listed_names("--covariates", self.covariates)
         _ = self.clock  # refuses what cannot be right before the file is read
-        check_file(path)
+        check_regular(path)
         from ..data import load
 
         # In other formats covariates are parameters of the environments already: nothing has to be made of columns.

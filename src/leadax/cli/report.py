@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from .._atomic import check_regular
 from ..errors import InputError
-from .checks import check_file
 from .console import File, Json, Overwrite, result
 from .options import Using, open_model
 from .reading import Reading
@@ -52,7 +52,7 @@ def report(
     """
     from .._atomic import check_destination
 
-    check_file(path)
+    check_regular(path)
     if not path.exists():
         raise InputError(f"{path} does not exist: expected a data file, a run or a folder of runs")
     target = out or (path if path.name else Path(path.resolve().name or "report")).with_suffix(".html")
@@ -81,7 +81,7 @@ def _write_results(results: Path, out: Path) -> None:
     from ..experiments.targets import TARGETS
 
     for path in results.glob("*"):
-        check_file(path)
+        check_regular(path)
     page = results_page(TARGETS, results, out)
     with replacing(out, overwrite=True) as temporary:
         temporary.write_text(page, encoding="utf-8")

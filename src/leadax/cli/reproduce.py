@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
+from .._atomic import check_regular
 from ..errors import InputError, lookup
-from .checks import check_count, check_file, check_seed
+from .checks import check_count, check_seed
 from .console import Count, Json, message, optional, progress_bar, result
 from .executors import workers_for
 from .names import check_name
@@ -121,7 +122,7 @@ def reproduce(
     outcome = None if from_ else _carry_out(chosen, options, runs / target, place, workers, scheduler)
     if outcome is None or outcome.rows:
         path = place / f"{target}.csv"
-        check_file(path)
+        check_regular(path)
         wanted = lambda row: options.include(row) and protocol in (None, row["protocol"])
         if not (rows := [row for row in read_rows(path, chosen.needed) if wanted(row)]):
             raise InputError(f"{path} has no such results: leave out `--from` to make them")

@@ -3,12 +3,14 @@
 The same data give the same arrays, whatever file they came from, and so the same fingerprint.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, SupportsIndex
 
 import numpy as np
 
+from .._memory import check_fits
 from ..errors import InputError
 
 AXES = "(environment, trajectory, time, …, {})"
@@ -214,10 +216,25 @@ def _pad_nested(times: Any, values: Any, what: str) -> tuple[np.ndarray, np.ndar
                 f"expected (time,) and (time, {', '.join(map(str, shape))}) with the same number of times"
             )
     size = (len(values), max(len(row) for row in values), max(len(t) for _, _, t, _ in flat))
+    check_padding(size, sum(len(t) for _, _, t, _ in flat), math.prod(shape))
     dense_times, dense_values = np.full(size, np.nan), np.full(size + shape, np.nan)
     for e, i, t, x in flat:
         dense_times[e, i, : len(t)], dense_values[e, i, : len(t)] = t, x
     return dense_times, dense_values
+
+
+def check_padding(size: tuple[int, int, int], points: int, values: int) -> None:
+    """An `InputError` before so many `(environments, trajectories, points)` are padded to, if they do not fit.
+
+    - `points`: how many there are without padding; `values`: of each point.
+    """
+    environments, trajectories, longest = size
+    check_fits(
+        f"an array of {environments} environments × {trajectories} trajectories × {longest} points, to which {points} "
+        "points are padded,",
+        8 * math.prod(size) * (1 + values),
+        "leave out the longest trajectories, or the environment with the most, or divide the data",
+    )
 
 
 def _pairs(times: Any, values: Any) -> Iterator[tuple[int, int, Any, Any]]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from .._memory import check_fits
 from ..errors import InputError
 from . import _header, dates
 from ._contents import Contents, shared_times
@@ -60,6 +61,8 @@ def to_dataset(data: Trajectories) -> "xr.Dataset":
 def from_dataset(dataset: "xr.Dataset", fingerprint: str | None) -> Contents:
     """The contents of a dataset, whoever wrote it. Its dimensions may be in any order."""
     state = _state(dataset)
+    # Nothing but shapes has been read so far.
+    check_fits("what it holds", sum(variable.nbytes for variable in dataset.variables.values()))
     space = sorted((str(name) for name in state.dims if name not in (*LEADING, "channel")), key=_space_rank)
     attributes = dict(dataset.attrs)
     other = _header.parse(attributes.pop(OTHER_NAMES)) if OTHER_NAMES in attributes else _header.Header()

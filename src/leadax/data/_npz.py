@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .._memory import check_fits
 from ..errors import InputError
 from . import _seal
 from ._contents import Contents, shared_times
@@ -18,6 +19,8 @@ def read(path: Path) -> Contents:
     fingerprint = _seal.check(path)
     if not zipfile.is_zipfile(path):
         raise InputError("it is not a NumPy archive: write it with `numpy.savez`")
+    with zipfile.ZipFile(path) as listed:
+        check_fits("what it holds", sum(inner.file_size for inner in listed.infolist()))
     with np.load(path, allow_pickle=False) as archive:
         for name in ("X", "t"):
             if name not in archive:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._memory import check_fits
 from ..errors import InputError
 from . import _header
 from ._columns import KEYS, Columns, Found
@@ -26,6 +27,7 @@ def read(path: Path, columns: Columns) -> Contents:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        check_fits("what it holds", 8 * file.metadata.num_rows * file.metadata.num_columns)
         table, metadata = file.read(use_threads=path.stat().st_size > _SMALL), file.metadata.metadata or {}
     header = _read_header(path, metadata)
     # pandas stores the index of a table in columns with such names.

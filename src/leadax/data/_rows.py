@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import InputError
 from . import dates
+from ._canonical import check_padding
 from ._inputs import impulse_channel
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ def _pad(
     lengths = np.bincount(slot, minlength=shape[0] * shape[1])
     point = np.arange(len(slot)) - (np.cumsum(lengths) - lengths)[slot]
     size = (*shape, int(lengths.max()))
+    check_padding(size, len(slot), len(values))
     place = slot * size[2] + point
     dense_times, states = np.full(size, np.nan), np.full((*size, len(values)), np.nan)
     dense_times.reshape(-1)[place] = times

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from .._atomic import check_destination, one_line, replacing
+from .._atomic import check_destination, check_regular, one_line, replacing
+from .._memory import check_fits
 from ..errors import InputError, LeadaxError, RunError
 from ._columns import Columns
 from ._contents import Contents, DamageError, check_names
@@ -80,6 +81,8 @@ def load(
         raise InputError(f"{path} is damaged: {one_line(error)}") from error
     except InputError as error:
         raise InputError(f"{path}: {one_line(error)}") from error
+    except MemoryError as error:
+        raise InputError(f"{path} does not fit into memory: {one_line(error)}") from error
     except Exception as error:  # libraries raise all kinds of errors for broken files
         raise InputError(f"{path} cannot be read as a {form.kind} file: {one_line(error)}") from error
 
@@ -152,8 +155,12 @@ def _check_source(file: Path, form: Format) -> None:
         raise InputError(f"{file} is a folder, expected a {form.kind} file")
     if not file.is_dir() and form.folder:
         raise InputError(f"{file} is a file, expected a {form.kind} store, which is a folder")
+    for inner in file.rglob("*") if form.folder else (file,):
+        check_regular(inner)
     if not form.folder and file.stat().st_size == 0:
         raise InputError(f"{file} is empty (0 bytes)")
+    if not form.folder:
+        check_fits(f"{file}", file.stat().st_size)
 
 
 def _suggestion(file: Path) -> str:

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._atomic import replacing
+from .._atomic import one_line, replacing
 from ..arrays import cast, fill, read_arrays, write_tree
 from ..data.layout import Layout
 from ..data.units import Box, Units
@@ -111,7 +111,7 @@ def _template(method: Method, sizes: Sizes, layout: Layout, members: int, dtype:
     try:
         return jax.eval_shape(jax.vmap(init), jax.random.split(jax.random.key(0), members))
     except (TypeError, ValueError, AssertionError) as error:
-        raise InputError(f"{what} describes a model that cannot be built: {error}") from error
+        raise InputError(f"{what} describes a model that cannot be built: {one_line(error)}") from error
 
 
 def _shape(about: dict[str, Any], what: str) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ import jaxlib.version
 from jaxtyping import PyTree
 
 from .. import __version__
-from .._atomic import one_line, replacing
+from .._atomic import check_regular, one_line, replacing
 from .._locks import exclusive
 from ..arrays import fill, read_arrays, write_tree
 from ..describe import check_named
@@ -54,6 +54,8 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
         except (OSError, ValueError) as error:
             raise InputError(f"the run folder {self.path} cannot be written: {one_line(error)}") from error
+        for path in (*self.path.iterdir(), *self.path.glob("checkpoints/*/*")):
+            check_regular(path)
         with exclusive(self.path / ".lock"):
             yield self
 
