@@ -54,6 +54,17 @@ def check_destination(path: str | os.PathLike[str], *, folder: bool = False, ove
     remove(*_create_temporary(path, _checked_target(path, folder, overwrite), folder))
 
 
+def checked_path(path: object) -> Path:
+    """A path, or an `InputError` if it is none, or if no system could have such a file."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"a path must be a text or a `pathlib.Path`, got {path!r:.60}")
+    try:
+        Path(path).exists()
+    except (OSError, ValueError) as error:
+        raise InputError(f"{str(path)!r:.60} is not a path: {one_line(error)}") from error
+    return Path(path)
+
+
 def check_regular(path: Path) -> None:
     """Refuse pipes and devices: reading from them could wait for ever."""
     try:

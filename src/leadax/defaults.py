@@ -12,7 +12,7 @@ from .data.clock import Clock
 from .data.latent import Latent, layout_for, units_for
 from .data.layout import Layout
 from .data.units import Box, Units
-from .errors import InputError, lookup
+from .errors import InputError, expect, lookup
 from .methods import Method, Sizes, with_formula
 from .nets import FNO, MLP, NETS, ConvNet, Linear, Timed
 from .nets.architecture import Architecture, architecture
@@ -105,6 +105,7 @@ def chosen_for(data: Trajectories, net: Any = None, clock: Clock | None = None) 
     >>> chosen_for(Trajectories.from_arrays(range(5), np.zeros((1, 1, 5, 2)))).net.build.__name__
     'MLP'
     """
+    expect("data", data, Trajectories, "leadax.load(FILE)")
     net = net or (ConvNet if data.space else MLP)
     built = architecture(NETS.find(net) if isinstance(net, str) else net)
     assert built is not None

@@ -35,8 +35,25 @@ def lookup(what: str, name: str, registry: Mapping[str, Entry]) -> Entry:
     ...
     leadax.errors.InputError: unknown system `gray-scot`: did you mean `gray-scott`? Known: gray-scott, linear
     """
+    if not isinstance(name, str):
+        raise InputError(f"the name of a {what} must be a text, got {name!r:.60}; known: {', '.join(registry)}")
     if name in registry:
         return registry[name]
     close = difflib.get_close_matches(name.lower(), registry, n=1, cutoff=0.5)
     guess = f"did you mean `{close[0]}`? " if close else ""
     raise InputError(f"unknown {what} `{name}`: {guess}Known: {', '.join(registry)}")
+
+
+def expect(name: str, value: object, kind: type, source: str) -> None:
+    """An `InputError` unless an argument is of a kind; `source`: where such a thing comes from.
+
+    >>> expect("model", 3, dict, "leadax.Model.load(FILE)")
+    Traceback (most recent call last):
+    ...
+    leadax.errors.InputError: `model` must be a dict, got an int: use `leadax.Model.load(FILE)`
+    """
+    if not isinstance(value, kind):
+        article = lambda word: f"{'an' if word[0].lower() in 'aeiou' else 'a'} {word}"
+        raise InputError(
+            f"`{name}` must be {article(kind.__name__)}, got {article(type(value).__name__)}: use `{source}`"
+        )

@@ -8,7 +8,7 @@ import optax
 from .._types import PRNGKey
 from ..data import Trajectories
 from ..data.forcing import check_inputs
-from ..errors import InputError, lookup
+from ..errors import InputError, expect, lookup
 from ..methods.settings import positive
 from ..model import Model, check_fits
 from ..records import Reliability
@@ -71,10 +71,12 @@ def adapt(
     """
     lookup("scheme", scheme, dict.fromkeys(SCHEMES))
     positive("steps", steps)
+    expect("model", model, Model, "leadax.Model.load(FILE)")
     if data is None or covariates is not None:
         if data is not None or test is not None or scheme not in ("auto", "shared-only"):
             raise InputError("`covariates` stand in place of data: leave out `data`, `test` and `scheme`")
         return unseen(model, covariates or {}, None if run is None else Path(run))
+    expect("data", data, Trajectories, "leadax.load(FILE)")
     check_fits(data, model.state_shape, model.channels)
     check_inputs(data, model.layout)
     if test is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from .._atomic import check_destination, check_regular, one_line, replacing
+from .._atomic import check_destination, check_regular, checked_path, one_line, replacing
 from .._memory import check_fits
 from ..errors import InputError, LeadaxError, RunError
 from ._columns import Columns
@@ -73,7 +73,7 @@ def load(
     >>> chicks, chicks.trajectory_names
     (Trajectories(2 environments, 1 trajectory each, 2 times, channels weight), (('c1',), ('c2',)))
     """
-    form = format_of(path)
+    form = format_of(checked_path(path))
     _check_source(Path(path), form)
     try:
         return _read(Path(path), form, Columns(columns or {}, channels, inputs, covariates))

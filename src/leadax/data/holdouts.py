@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, expect
 from . import _canonical
 from .trajectories import Trajectories
 
@@ -30,6 +30,7 @@ def hold_out(data: Trajectories, how: str | float = "auto") -> tuple[Trajectorie
     (Trajectories(2 environments, 4 trajectories each, 20 times, channels x0),
      Trajectories(2 environments, 1 trajectory each, 20 times, channels x0))
     """
+    expect("data", data, Trajectories, "leadax.load(FILE)")
     fraction = _fraction(how)
     several = int(data.counts.min()) >= (LEAST_TRAJECTORIES if how == "auto" else 2)
     if fraction is None:
@@ -97,6 +98,7 @@ def folds(data: Trajectories, count: int = 3) -> list[tuple[Trajectories, Trajec
     [Trajectories(2 environments, 3 trajectories each, 20 times, channels x0),
      Trajectories(2 environments, 2 trajectories each, 20 times, channels x0)]
     """
+    expect("data", data, Trajectories, "leadax.load(FILE)")
     if not isinstance(count, int) or isinstance(count, bool) or count < 2:
         raise InputError(f"cross-validation needs at least two folds, got {count!r}")
     fewest = int(data.counts.min())

@@ -138,7 +138,7 @@ class Trajectories:
             states=dense_states,
             environments=default("e", len(dense_states)) if environments is None else tuple(environments),
             channels=default("x", dense_states.shape[-1]) if channels is None else tuple(channels),
-            parameters={k: np.asarray(v, np.float64) for k, v in (parameters or {}).items()},
+            parameters=_canonical.environment_parameters(parameters or {}, len(dense_states)),
             attributes=attributes or {},
             trajectory_names=None if trajectory_names is None else tuple(map(tuple, trajectory_names)),
             inputs=dense_inputs,

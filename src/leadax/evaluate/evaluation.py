@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from ..data import Trajectories
 from ..data.batch import Batch
 from ..data.units import Units
-from ..errors import lookup
+from ..errors import expect, lookup
 from ..model import Model
 from ..systems.system import Protocol
 from .errors import check_warmup, error_sums, first_points, known_points
@@ -239,6 +239,8 @@ def evaluate(model: Model, data: Trajectories, *, protocol: str | None = None, w
     >>> evaluate(fit(Leads(), data, steps=20, key=jr.key(0)), data).mse < 1
     True
     """
+    expect("model", model, Model, "leadax.Model.load(FILE)")
+    expect("data", data, Trajectories, "leadax.load(FILE)")
     chosen = protocol or model.protocol
     lookup("protocol", chosen, dict.fromkeys(get_args(Protocol)))
     told = model.warmup if warmup is None else warmup

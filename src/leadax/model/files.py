@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._atomic import one_line, replacing
+from .._atomic import checked_path, one_line, replacing
 from ..arrays import cast, fill, read_arrays, write_tree
 from ..data.layout import Layout
 from ..data.units import Box, Units
@@ -67,7 +67,7 @@ def write_model(path: str | Path, contents: Contents, *, overwrite: bool) -> Non
 
 def read_model(path: str | Path, using: Iterable[Any] = (), method: Method | None = None) -> Contents:
     """Read what `write_model` wrote; every entry is checked, nothing in the file is executed."""
-    arrays, about = read_arrays(Path(path))
+    arrays, about = read_arrays(checked_path(path))
     what = str(path)
     if entry(about, "kind", str, what) != "model":
         raise InputError(f"{path} holds a `{about['kind']}`, expected a model: a run's is model.safetensors")

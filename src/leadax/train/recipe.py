@@ -62,6 +62,8 @@ class Recipe:
                 positive(name, getattr(self, name))
         if self.weight_decay is not None and not 0 <= self.weight_decay < float("inf"):
             raise InputError(f"`weight_decay` must be zero or a positive number, got {self.weight_decay!r}")
+        if self.decay is not None:
+            lookup("decay", self.decay, dict.fromkeys(get_args(Decay)))
         lookup("way to match the data", self.match, dict.fromkeys(MATCHES))
         lookup("protocol", self.protocol, dict.fromkeys(get_args(Protocol)))
         lookup("answer to divergence", self.on_divergence, dict.fromkeys(("retry", "stop")))

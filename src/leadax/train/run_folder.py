@@ -21,7 +21,7 @@ import jaxlib.version
 from jaxtyping import PyTree
 
 from .. import __version__
-from .._atomic import check_regular, one_line, replacing
+from .._atomic import check_regular, checked_path, one_line, replacing
 from .._locks import exclusive
 from ..arrays import fill, read_arrays, write_tree
 from ..describe import check_named
@@ -44,7 +44,7 @@ class RunFolder:
     """
 
     def __init__(self, path: str | Path, warn: Callable[[str], None] = lambda text: None):
-        self.path = Path(path)
+        self.path = checked_path(path)
         self._warn = warn
 
     @contextmanager
