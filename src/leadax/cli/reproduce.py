@@ -100,7 +100,7 @@ def reproduce(
     from ..experiments.study import Options
     from ..experiments.targets import TARGETS
 
-    chosen = TARGETS[target]
+    chosen = lookup("target", target, TARGETS)
     usual_seeds, usual_steps = chosen.budgets[budget]
     prepare(seeds or usual_seeds)
     wanted = None if methods is None else _known("method", methods.split(","), chosen.methods)
