@@ -23,6 +23,7 @@ KAPPA = 0.1
 CLIP = 1.0
 RESTART_SHARE = 0.3
 WEIGHT_DECAY = 0.01
+VECTOR_NET = partial(MLP, skip=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,7 +107,7 @@ def chosen_for(data: Trajectories, net: Any = None, clock: Clock | None = None) 
     'MLP'
     """
     expect("data", data, Trajectories, "leadax.load(FILE)")
-    net = net or (ConvNet if data.space else MLP)
+    net = net or (ConvNet if data.space else VECTOR_NET)
     built = architecture(NETS.find(net) if isinstance(net, str) else net)
     assert built is not None
     units = Units.measured(data)

@@ -3,6 +3,7 @@
 import functools
 import inspect
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -295,3 +296,15 @@ def test_swish_is_the_formula_and_never_steeper_than_one():
     steepest = np.max(slopes, axis=1)
     assert np.all(steepest > 0.99), steepest
     assert np.all(steepest <= 1), steepest
+
+
+def test_a_linear_map_past_the_layers():
+    """It starts at zero, learns ten times as fast as other weights, and is one of the layers that a penalty sees."""
+    plain, net = (MLP((2,), inputs=1, width=4, depth=2, key=KEY, skip=skip) for skip in (False, True))
+    x, u = jnp.asarray(random(2, seed=3)), jnp.asarray(random(1, seed=4))
+    np.testing.assert_array_equal(net(T, x, u), plain(T, x, u))
+    weight = random(3, 2, seed=5)
+    net = eqx.tree_at(lambda n: n.skip.weight, net, jnp.asarray(weight))
+    expected = np.asarray(plain(T, x, u)) + 10 * np.concatenate([x, u]) @ np.asarray(weight)
+    np.testing.assert_allclose(net(T, x, u), expected, rtol=1e-12)
+    assert len(net.layers) == 3

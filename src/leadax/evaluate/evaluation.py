@@ -233,10 +233,10 @@ def evaluate(model: Model, data: Trajectories, *, protocol: str | None = None, w
       as in training: 1, or more where something is hidden.
 
     >>> import jax.random as jr, numpy as np
-    >>> from leadax import Leads, Trajectories, fit
+    >>> from leadax import Leads, Linear, Trajectories, fit
     >>> t = np.linspace(0, 2, 9)
     >>> data = Trajectories.from_arrays(t, np.stack([np.exp(-a * t) for a in (0.5, 1.0)])[:, None, :, None])
-    >>> evaluate(fit(Leads(), data, steps=20, key=jr.key(0)), data).mse < 1
+    >>> evaluate(fit(Leads(net=Linear), data, steps=20, key=jr.key(0)), data).mse < 1
     True
     """
     expect("model", model, Model, "leadax.Model.load(FILE)")

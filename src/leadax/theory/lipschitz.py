@@ -6,7 +6,8 @@ from functools import singledispatch
 import jax
 import numpy as np
 
-from ..nets import FNO, Dense, LinearLayer, Net
+from ..nets import FNO, MLP, Dense, LinearLayer, Net
+from ..nets.mlp import SKIP_PACE
 from ..nets.power import length, power_iteration
 
 POWER_ITERATIONS = 200
@@ -16,21 +17,28 @@ def lipschitz(net: Net) -> float:
     """A bound on the Lipschitz constant of a net: the product of the spectral norms of its layers, times its factor.
 
     It is in the units that the net computes in, the standard units of its model. Activations have slopes of at most 1.
-    For branches that are added, as in the FNO, the norms are added too. Norms of layers other than dense ones are
-    estimated from below, by power iteration.
+    For branches that are added, as in the FNO or past the layers of an MLP, the norms are added too. Norms of layers
+    other than dense ones are estimated from below, by power iteration.
 
     >>> import jax
     >>> from leadax.nets import Linear
     >>> lipschitz(Linear((2,), init_std=0, key=jax.random.key(0)))
     0.0
     """
-    return abs(net.factor) * math.prod(sum(_spectral_norm(layer) for layer in block) for block in blocks(net))
+    through = abs(net.factor) * math.prod(sum(_spectral_norm(layer) for layer in block) for block in blocks(net))
+    skip = net.skip if isinstance(net, MLP) else None
+    return through if skip is None else through + SKIP_PACE * _spectral_norm(skip)
 
 
 @singledispatch
 def blocks(net: Net) -> list[tuple[LinearLayer, ...]]:
     """The layers of a net in sequence; layers whose outputs are added are in one tuple."""
     return [(layer,) for layer in net.layers]
+
+
+@blocks.register
+def _(net: MLP) -> list[tuple[LinearLayer, ...]]:
+    return [(layer,) for layer in net.denses]
 
 
 @blocks.register

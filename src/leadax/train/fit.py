@@ -60,10 +60,10 @@ def fit(
     - `monitor`: who is told of progress.
 
     >>> import jax.random as jr, numpy as np
-    >>> from leadax import Leads, Trajectories
+    >>> from leadax import Leads, Linear, Trajectories
     >>> t = np.linspace(0, 2, 9)
     >>> x = np.stack([np.exp(-a * t) for a in (0.5, 1.0)])[:, None, :, None]
-    >>> model = fit(Leads(), Trajectories.from_arrays(t, x), steps=20, key=jr.key(0))
+    >>> model = fit(Leads(net=Linear), Trajectories.from_arrays(t, x), steps=20, key=jr.key(0))
     >>> model.environments
     ('e0', 'e1')
     """
