@@ -108,7 +108,12 @@ def sheet(rows: Sequence[Row]) -> Sheet:
         for line in table(rows)
     ]
     return Sheet(
-        header.split(","), cells, ("Steps are those of each of the two stages, minutes those of both together.",)
+        header.split(","),
+        cells,
+        (
+            "Steps are those of each of the two stages, minutes those of both together. Rows of version 0.1 are of "
+            "trajectories that started in [1, 3]²; now they start in [1, 2]².",
+        ),
     )
 
 
