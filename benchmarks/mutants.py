@@ -70,6 +70,12 @@ MUTANTS = [
     Mutant("methods/gbml.py", "return (Phase(self.first_share, (\"shared\",)), Phase(1 - self.first_share, (\"specific\",)))", "return (Phase(self.first_share, (\"specific\",)), Phase(1 - self.first_share, (\"shared\",)))", "tests/methods"),
     Mutant("methods/dynamics.py", "forecast = x + size * change", "forecast = x + change", "tests/methods"),
     Mutant("methods/prepare.py", "stack = lambda *leaves: jnp.repeat(jnp.stack(leaves), repeats, axis=0)", "stack = lambda *leaves: jnp.tile(jnp.stack(leaves), repeats)", "tests/train"),
+    Mutant("methods/infer.py", "free = jnp.ones(first.path[0].shape, bool).at[..., :observed].set(~known[0])", "free = jnp.ones(first.path[0].shape, bool)", "tests/methods/test_local.py"),
+    Mutant("methods/local.py", "t = shaped(np.where(real, times[:, :, window] - middle, 0.0))", "t = shaped(times[:, :, window] - middle)", "tests/methods/test_local.py"),
+    Mutant("methods/local.py", "squares = jnp.sum(individual**2 * real[..., None], axis=(0, 1)) / jnp.sum(real)", "squares = jnp.mean(individual**2, axis=(0, 1))", "tests/methods/test_local.py"),
+    Mutant("train/loss.py", "error = jnp.sum(squares[1:])", "error = jnp.sum(squares)", "tests/train/test_latent_loss.py"),
+    Mutant("train/loss.py", "present * jnp.sum(sums.prior)", "jnp.sum(sums.prior)", "tests/train/test_latent_loss.py"),
+    Mutant("data/noise.py", "weights /= np.linalg.norm(weights, axis=1, keepdims=True)", "weights /= np.abs(weights).sum(axis=1, keepdims=True)", "tests/data/test_noise.py"),
     # defaults and describe
     Mutant("defaults.py", "names -= weights", "names = names", "tests/train tests/methods tests/test_defaults.py"),
     Mutant("describe.py", "if field.init", "if field.init and field.name != \"solver\"", "tests/test_describe.py"),

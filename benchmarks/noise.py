@@ -4,6 +4,7 @@
     python benchmarks/noise.py --only prey,neuron           # hidden states
     python benchmarks/noise.py --measured FOLDER --only theophylline,soybean   # real data, which come with R
     python benchmarks/noise.py --table                      # what was measured so far
+    python benchmarks/noise.py --cost                       # a training step with and without inferred starts
 
 Each result is written to `benchmarks/noise.json` as soon as it is there; what is in that file is not measured again.
 Errors are normalised by the variance of each channel. Noise is on the training data only.
@@ -16,6 +17,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import own_data_sets as sets
@@ -26,6 +29,8 @@ from leadax.data.latent import Latent
 from leadax.data.noise import noise_level
 from leadax.evaluate.errors import forecasts, known_points
 from leadax.methods import METHODS
+from leadax.train.step import Span, advance
+from leadax.train.trainer import Request, chosen_defaults
 
 RESULTS = Path(__file__).with_name("noise.json")
 KEYS = ("data", "noise", "method", "latent", "steps", "seeds")
@@ -49,7 +54,11 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=4_000)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--table", action="store_true", help="measure nothing")
+    parser.add_argument("--cost", action="store_true", help="time steps with and without inferred starts, and no more")
     options = parser.parse_args()
+    if options.cost:
+        print(cost())
+        return
     rows = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
     done = {tuple(row[key] for key in KEYS) for row in rows}
     for job in [] if options.table else _jobs(options):
@@ -258,6 +267,37 @@ def _mean_curve(train: lx.Trajectories, test: lx.Trajectories, warmup: int) -> n
         ]
         errors.append((np.mean(rows, axis=0) - test.states[e, i, own, 0])[warmup:])
     return np.concatenate(errors)
+
+
+def cost(calls: int = 15, steps: int = 40) -> str:
+    """How much longer a step takes with inferred starts: medians of calls that take turns, the first one left out."""
+    data = SYSTEMS["lotka-volterra"](0.05)[0]
+    ways = {"exact": GIVEN, "inferred": Latent(0.05), "hidden": Latent(0.05, hidden=1, individual=1)}
+    taking = {name: _stepping(data, latent, steps) for name, latent in ways.items()}
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(calls + 1):
+        for name, step in taking.items():
+            begin = time.perf_counter()
+            step()
+            seconds[name].append((time.perf_counter() - begin) / steps)
+    medians = {name: float(np.median(found[1:])) for name, found in seconds.items()}
+    return "\n".join(f"{name}: {1e3 * m:.2f} ms, {m / medians['exact'] - 1:+.1%}" for name, m in medians.items())
+
+
+def _stepping(data: lx.Trajectories, latent: Latent, steps: int) -> Callable[[], None]:
+    """A function that takes so many training steps, at the end of which restarts are rare."""
+    asked = Request(data, jr.key(0), 10 * steps, 1, None, None, "adam", chosen_defaults(data, None, latent, ()),
+                    lx.Recipe(), None)  # fmt: skip
+    trainer = asked.trainer([lx.Leads()], [None])
+    task, state = trainer.task, trainer._first_state()
+    span = Span(jnp.array(0), jnp.array(10 * steps))
+
+    def step() -> None:
+        nonlocal state
+        plan = task.stages[0].plan
+        state, _ = jax.block_until_ready(advance(plan, task.method, state, task.batch, task.sampling, span, steps))
+
+    return step
 
 
 def table(rows: list[dict]) -> str:

@@ -1,6 +1,5 @@
-"""How noisy data are, and whether their states say what comes next: from the data alone, before any model."""
+"""How noisy data are: from the data alone, before any model."""
 
-import math
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -17,7 +16,6 @@ CUT = 2.5  # standard deviations beyond which a difference is taken to be spoilt
 SAME = 1.08  # the ratio of two estimates that are as good as equal
 PLATEAU = 1.5  # noise: from one order to the next the estimate falls by less than this
 MOST_SERIES = 512  # of a field: more pixels tell nothing new
-NEIGHBOURS = 3
 
 
 def noise_level(data: Trajectories) -> Float[np.ndarray, " channel"]:
@@ -60,41 +58,6 @@ def _deviation(sizes: np.ndarray) -> float:
     return float(np.sqrt(np.mean(inside**2) / within))
 
 
-def unexplained(data: Trajectories) -> float:
-    """The share of the change of states that states themselves do not explain: 0 for a field of x, 1 for chance.
-
-    The rate of change to the next point is compared with those at the nearest other states of the same environment that
-    are not neighbours in time. Where something is hidden, the same state is followed by different changes. What noise
-    adds is subtracted. NaN where there are too few points, and for fields on a grid.
-
-    >>> t = np.linspace(0, 20, 100)
-    >>> whole = np.stack([np.sin(t), np.cos(t)], axis=-1)[None, None]
-    >>> alone = Trajectories.from_arrays(t, whole[..., :1])
-    >>> unexplained(Trajectories.from_arrays(t, whole)) < 0.05 < 0.5 < unexplained(alone)
-    True
-    """
-    if data.space:
-        return math.nan
-    spread = np.nanstd(data.states, axis=(0, 1, 2))
-    scale = np.where(spread > 0, spread, 1.0)
-    noise = noise_level(data) / scale
-    total = wrong = pairs = 0.0
-    for e in range(len(data.environments)):
-        states, rates, gaps, place = _transitions(data, e, scale)
-        if len(states) < 3 * NEIGHBOURS:
-            continue
-        distance = np.linalg.norm(states[:, None] - states[None], axis=-1)
-        apart = (place[:, None, 0] != place[None, :, 0]) | (np.abs(place[:, None, 1] - place[None, :, 1]) > 2)
-        nearest = np.argsort(np.where(apart, distance, np.inf), axis=1)[:, :NEIGHBOURS]
-        usable = np.take_along_axis(apart, nearest, axis=1).all(axis=1)
-        off = np.sum((rates[usable] - rates[nearest[usable]].mean(axis=1)) ** 2, axis=-1)
-        added = 2 * np.sum(noise**2) / gaps[usable] ** 2 * (1 + 1 / NEIGHBOURS)
-        wrong += float(np.sum(np.maximum(off - added, 0.0)))
-        total += float(np.sum((rates[usable] - rates.mean(axis=0)) ** 2)) * (1 + 1 / NEIGHBOURS)
-        pairs += float(usable.sum())
-    return wrong / total if pairs >= FEWEST and total > 0 else math.nan
-
-
 def _series(data: Trajectories, channel: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Times and values of a channel in each trajectory; of a field, at some of its pixels."""
     pixels = int(np.prod(data.space)) if data.space else 1
@@ -122,16 +85,3 @@ def _differences(times: np.ndarray, values: np.ndarray, order: int) -> np.ndarra
     weights = 1 / np.prod(gaps, axis=2)
     weights /= np.linalg.norm(weights, axis=1, keepdims=True)
     return np.sum(weights * np.lib.stride_tricks.sliding_window_view(values, order + 1), axis=1)
-
-
-def _transitions(data: Trajectories, e: int, scale: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Whole states of an environment, the rate of change to the next, the time between, and where they are."""
-    rows = []
-    for i in range(int(data.counts[e])):
-        whole = np.flatnonzero(data.observed[e, i].all(axis=-1))
-        x, t = data.states[e, i, whole] / scale, data.times[e, i, whole]
-        gaps = np.diff(t)
-        rows += [(x[k], (x[k + 1] - x[k]) / gaps[k], gaps[k], (i, k)) for k in range(len(gaps))]
-    if not rows:
-        return np.zeros((0, len(scale))), np.zeros((0, len(scale))), np.zeros(0), np.zeros((0, 2))
-    return tuple(np.array(part) for part in zip(*rows, strict=True))

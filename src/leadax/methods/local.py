@@ -91,7 +91,7 @@ def first_local(batch: Batch, layout: Layout, dtype: DTypeLike) -> "Local | tupl
     present = np.asarray(batch.complete)
     layers, derivative = [path], path
     while sum(layer.shape[-1] for layer in layers[1:]) < layout.hidden:
-        derivative = _standardised(_slopes(times, derivative), present)
+        derivative = _standardised(_slopes(times, derivative, present), present)
         layers.append(derivative)
     whole = np.concatenate(layers, axis=-1)[..., : states.shape[-1] + layout.hidden]
     constants = jnp.zeros((*times.shape[:2], layout.individual), dtype) if layout.individual else None
@@ -158,17 +158,18 @@ def _interpolated(times: np.ndarray, states: np.ndarray, observed: np.ndarray) -
     return filled.reshape(states.shape)
 
 
-def _slopes(times: np.ndarray, states: np.ndarray, reach: int = 2) -> np.ndarray:
-    """Slopes of straight lines through each point and its neighbours, which smooths noise."""
+def _slopes(times: np.ndarray, states: np.ndarray, present: np.ndarray, reach: int = 2) -> np.ndarray:
+    """Slopes of straight lines through each point and its neighbours, which smooths noise; padding is no neighbour."""
     found = np.zeros_like(states)
     count = times.shape[2]
     shaped = lambda array: array.reshape(*array.shape, *(1,) * (states.ndim - 3))
     for k in range(count):
         window = slice(max(0, k - reach), min(count, k + reach + 1))
-        t = shaped(times[:, :, window] - times[:, :, window].mean(axis=2, keepdims=True))
-        x = states[:, :, window]
+        real = present[:, :, window]
+        middle = np.sum(times[:, :, window] * real, axis=2, keepdims=True) / np.maximum(real.sum(axis=2), 1)[..., None]
+        t = shaped(np.where(real, times[:, :, window] - middle, 0.0))
         total = np.sum(t**2, axis=2)
-        found[:, :, k] = np.sum(t * x, axis=2) / np.where(total > 0, total, 1.0)
+        found[:, :, k] = np.sum(t * states[:, :, window], axis=2) / np.where(total > 0, total, 1.0)
     return found
 
 

@@ -13,10 +13,11 @@ from ..defaults import Defaults
 from ..errors import InputError
 from ..methods import Method
 from ..model import Model
+from .advice import after_training, before_training
 from .finish import finish, finished_model
 from .recipe import Monitor, Recipe, Start
 from .run_folder import RunFolder
-from .trainer import Request, chosen_defaults
+from .trainer import Request, Trainer, chosen_defaults
 
 Conclude: TypeAlias = Callable[[Model], Model]
 
@@ -88,14 +89,27 @@ def carry_out(
     """
     trainer = request.trainer([method], [learning_rate])
     if run is None:
-        return conclude(trainer.trained(monitor, None)[0])
+        return conclude(_advised(trainer, monitor, None))
     with RunFolder(run, monitor.warn).locked() as folder:
         folder.agree(trainer.configs[0])
         if folder.finished:
             return finished_model(folder, trainer.methods[0])
-        model = conclude(trainer.trained(monitor, folder)[0])
+        model = conclude(_advised(trainer, monitor, folder))
         finish(folder, model, request.train, request.test, request.validation)
         return model
+
+
+def _advised(trainer: Trainer, monitor: Monitor, folder: RunFolder | None) -> Model:
+    """The trained model; whoever listens hears what the data call for that was not asked for."""
+    data, layout = trainer.request.train, trainer.request.layout
+    # Who starts from a trained model has been told before.
+    told = monitor.warns and trainer.request.start is None
+    for text in before_training(data, layout) if told else ():
+        monitor.warn(f"warning: {text}")
+    model = trainer.trained(monitor, folder)[0]
+    for text in after_training(model, data) if told else ():
+        monitor.warn(f"warning: {text}")
+    return model
 
 
 def fit_side_by_side(

@@ -131,7 +131,9 @@ def _in_environment(
         return sums, jnp.zeros_like(sums.error), carry
     # Points of all trajectories in a row: fewer axes, which a CPU is faster with.
     row = lambda a: a.reshape(-1, *a.shape[2:])
-    seen = points_seen(batch, local.individual if isinstance(local, Local) else None)
+    # As with the states that were inferred, Ω is no reason to move the constants: it is about g_e.
+    constants = jax.lax.stop_gradient(local.individual) if isinstance(local, Local) else None
+    seen = points_seen(batch, constants)
     points = Points(row(batch.clock), row(states), None if seen is None else row(seen))
     weights = row(batch.complete).astype(sums.error.dtype)
     penalty, carry = regulariser.penalty(regulariser.subject(shared, specific), points, weights, carry)

@@ -77,6 +77,10 @@ class Start:
     trainable: tuple[str, ...] = Levels._fields
 
 
+def _nobody_hears(text: str) -> None:
+    pass
+
+
 @dataclasses.dataclass(frozen=True)
 class Monitor:
     """Who is told of progress, and who may stop it.
@@ -86,8 +90,13 @@ class Monitor:
     """
 
     listen: Callable[[Snapshot, int], None] = lambda snapshot, steps: None
-    warn: Callable[[str], None] = lambda text: None
+    warn: Callable[[str], None] = _nobody_hears
     should_stop: Callable[[], bool] = lambda: False
+
+    @property
+    def warns(self) -> bool:
+        """Whether anybody hears warnings: what is only said need not be computed otherwise."""
+        return self.warn is not _nobody_hears
 
 
 class Interrupted(LeadaxError):

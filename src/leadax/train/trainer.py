@@ -22,6 +22,7 @@ from ..data.layout import Layout
 from ..defaults import Defaults, chosen_for
 from ..describe import describe
 from ..errors import InputError
+from ..evaluate.errors import check_warmup
 from ..methods import Levels, Method, Phase, Sizes
 from ..methods.local import first_local
 from ..methods.prefit import begun
@@ -63,6 +64,11 @@ class Request:
             check_held_out(self.train, self.test, "test")
         if self.validation is not None:
             check_held_out(self.train, self.validation, "validation")
+        for data in (self.test, self.validation):
+            if data is not None and self.recipe.warmup is not None:
+                check_warmup(self.recipe.warmup, data)
+        if self.recipe.match in ESTIMATES and (self.layout.hidden or self.layout.individual):
+            raise InputError("derivatives of what is hidden or individual cannot be matched: match `trajectories`")
 
     def trainer(self, methods: Sequence[Method], rates: Sequence[float | None]) -> "Trainer":
         """Everything that training these methods takes."""

@@ -1,0 +1,79 @@
+"""What the data or a training error call for that was not asked for: one line each, with the option to try."""
+
+import math
+
+import numpy as np
+
+from ..data import Trajectories
+from ..data.latent import NOTICEABLE
+from ..data.layout import Layout
+from ..data.noise import noise_level
+from ..data.units import Units
+from ..data.variogram import unexplained
+from ..model import Model
+from ..records import Training
+
+# Of the variance of rates. Fields of x leave up to 0.03 unexplained, 0.1 where points are very few; with half of the
+# state hidden it is 0.3 and more (benchmarks/own_data_sets.py).
+TOO_MUCH = 0.3
+PER_UNKNOWN = 3  # observed values that a trajectory should have for each number that is inferred of it
+FAR_BELOW = 0.5  # of the noise: smaller errors have learnt the noise by heart
+
+
+def before_training(data: Trajectories, layout: Layout) -> list[str]:
+    """What to say before a model is trained on these data."""
+    return [*_hidden_states(data, layout), *_too_many_unknowns(data, layout)]
+
+
+def after_training(model: Model, data: Trajectories) -> list[str]:
+    """What to say of a model that was trained on these data: whether it has learnt their noise by heart."""
+    training = model.training
+    assert training is not None, "a model that was trained knows how"
+    if training.config.match != "trajectories" or not training.history:
+        return []
+    error, noise = _error(training), _noise(model.layout, data, model.units)
+    if noise < NOTICEABLE or not error < FAR_BELOW * noise:
+        return []
+    found = f"the training error, {error:.2g} of the spread, is far below the noise, {noise:.2g}: it has learnt noise"
+    return [
+        f"{found}; try " + ("--noise auto" if model.layout.noise is None else "--weight-decay 0.1 or fewer --steps")
+    ]
+
+
+def _hidden_states(data: Trajectories, layout: Layout) -> list[str]:
+    # With inputs the same state may well be followed by different changes.
+    if layout.hidden or layout.individual or layout.driving:
+        return []
+    share = unexplained(data)
+    if not share > TOO_MUCH:
+        return []
+    return [
+        f"the same state is followed by different changes ({min(share, 1.0):.0%} of their variance is unexplained): "
+        "something is hidden; try --hidden 1, --individual 1 or --inputs"
+    ]
+
+
+def _too_many_unknowns(data: Trajectories, layout: Layout) -> list[str]:
+    unknown = layout.hidden * math.prod(data.space) + layout.individual
+    values = data.observed.reshape(*data.lengths.shape, -1).sum(axis=-1)[data.lengths > 0]
+    typical = int(np.median(values))
+    if not unknown or PER_UNKNOWN * unknown <= typical:
+        return []
+    return [
+        f"a trajectory has about {typical} observed values, too few to infer {unknown} hidden and individual numbers "
+        "from: try fewer with --hidden and --individual"
+    ]
+
+
+def _error(training: Training) -> float:
+    """The root mean square error in training, in standard units, of the models that were kept."""
+    steps = training.kept or (training.steps,) * len(training.history[-1].error)
+    at = {snapshot.step: snapshot.error for snapshot in training.history}
+    last = training.history[-1].error
+    return math.sqrt(np.mean([at.get(step, last)[member] for member, step in enumerate(steps)]))
+
+
+def _noise(layout: Layout, data: Trajectories, units: Units) -> float:
+    """The root mean square noise of all channels, in standard units."""
+    level = noise_level(data) / np.asarray(units.scale) if layout.noise is None else np.asarray(layout.noise)
+    return float(np.sqrt(np.mean(level**2)))

@@ -1,0 +1,121 @@
+"""How noisy data are, whether something is hidden, and what follows from it: on data with known answers."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from leadax import InputError, Trajectories, Units
+from leadax.data.batch import LEAST_NOISE, to_batch
+from leadax.data.latent import Latent, layout_for
+from leadax.data.layout import Layout
+from leadax.data.noise import noise_level
+from leadax.data.variogram import unexplained
+
+
+def oscillators(noise=0.0, points=60, step=0.25, holes=0.0, jitter=0.0, seed=0):
+    """Three damped oscillators, x and 10 ẋ, four trajectories of each; noise as a part of each channel's spread."""
+    rng = np.random.default_rng(seed)
+    times = step * np.arange(points) + jitter * step * rng.uniform(-0.4, 0.4, (3, 4, points))
+    starts = rng.uniform(0.5, 2, (4, 1)) * np.exp(1j * rng.uniform(0, 6, (4, 1)))
+    rates = np.array([0.8, 1.0, 1.2])[:, None, None] * 1j - 0.05
+    waves = starts * np.exp(rates * times)
+    states = np.stack([waves.real, 10 * (rates * waves).real], axis=-1)
+    spread = states.std(axis=(0, 1, 2))
+    states = states + noise * spread * rng.standard_normal(states.shape)
+    states[rng.uniform(size=states.shape) < holes] = np.nan
+    return Trajectories.from_arrays(times, states), spread
+
+
+@pytest.mark.parametrize(
+    ("noise", "how"), list(itertools.product([0.01, 0.05, 0.2], [{}, {"jitter": 1.0}, {"holes": 0.1, "jitter": 1.0}]))
+)
+def test_known_noise_is_found(noise, how):
+    data, spread = oscillators(noise, **how)
+    np.testing.assert_allclose(noise_level(data) / spread, noise, rtol=0.2)
+
+
+@pytest.mark.parametrize("step", [0.1, 0.5, 1.0])
+def test_smooth_curves_have_none_however_coarse(step):
+    data, spread = oscillators(step=step, points=25)
+    np.testing.assert_allclose(noise_level(data) / spread, 0, atol=0.003)
+
+
+def test_too_few_points_tell_nothing():
+    assert noise_level(Trajectories.from_arrays(range(4), np.random.default_rng(0).normal(size=(1, 2, 4, 1)))) == [0]
+
+
+def test_noise_of_fields_is_that_of_pixels():
+    data, spread = oscillators(0.05)
+    pixels = np.stack([data.states] * 3, axis=3) + 0.05 * spread * np.random.default_rng(1).normal(
+        size=(3, 4, 60, 3, 2)
+    )
+    found = noise_level(Trajectories.from_arrays(data.times, pixels)) / spread
+    np.testing.assert_allclose(found, 0.05 * np.sqrt(2), rtol=0.2)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05])
+def test_a_hidden_half_is_noticed(noise):
+    whole, _ = oscillators(noise)
+    only = lambda c: Trajectories.from_arrays(whole.times, whole.states[..., [c]])
+    assert unexplained(whole) < 0.1
+    assert min(unexplained(only(0)), unexplained(only(1))) > 0.4
+
+
+def test_nobody_can_tell_from_little():
+    assert np.isnan(unexplained(Trajectories.from_arrays(range(4), np.ones((1, 1, 4, 1)))))
+    assert np.isnan(unexplained(Trajectories.from_arrays(range(30), np.ones((1, 1, 30, 1)))))
+    assert np.isnan(unexplained(Trajectories.from_arrays(range(9), np.ones((1, 1, 9, 4, 1)))))
+
+
+def test_auto_believes_smooth_data():
+    """So that nothing is local, and programs are those of data without noise."""
+    smooth, noisy = oscillators()[0], oscillators(0.05)[0]
+    layout = layout_for(smooth, Units.measured(smooth), Latent())
+    assert layout == Layout(smooth.channels)
+    assert not layout.inferred
+    assert layout_for(noisy, Units.measured(noisy), Latent("none")) == layout
+    assert layout_for(noisy, Units.measured(noisy), Latent(0.0)) == layout
+    found = layout_for(noisy, Units.measured(noisy), Latent())
+    np.testing.assert_allclose(found.noise, 0.05, rtol=0.25)
+    assert layout_for(noisy, Units.measured(noisy), Latent(0.1)).noise == (0.1, 0.1)
+
+
+def test_batches_know_the_noise_where_starts_are_inferred():
+    data, _ = oscillators(0.05)
+    plain = to_batch(data, Units.ones(2), layout=Layout(data.channels))
+    assert plain.noise is None
+    for layout, level in (
+        (Layout(data.channels, noise=(0.0, 0.3)), 0.3),
+        (Layout(data.channels, hidden=1), LEAST_NOISE),
+    ):
+        batch = to_batch(data, Units.ones(2), layout=layout)
+        np.testing.assert_allclose(batch.noise, np.broadcast_to([LEAST_NOISE, level], (3, 4, 2)), rtol=1e-6)
+
+
+def test_inferred_trajectories_start_at_their_first_point():
+    states = np.array([[[[np.nan, 1.0], [2.0, np.nan], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0], [np.nan] * 2]]])
+    data = Trajectories.from_arrays(range(3), states)
+    batch = to_batch(data, Units.ones(2), layout=Layout(data.channels, hidden=1))
+    assert batch.states[0, 0, :, 1].tolist() == [1.0, 0.0, 4.0]
+    assert batch.observed[0, 0].tolist() == [[False, True], [True, False], [True, True]]
+    assert batch.complete[0, 0].all()
+
+
+BAD = {
+    "negative": (lambda: Latent(-0.1), "`noise` must be `auto`, `none` or a number from 0 on, got -0.1"),
+    "infinite": (lambda: Latent(float("inf")), "number from 0 on, got inf"),
+    "word": (lambda: Latent("much"), "number from 0 on, got `much`"),
+    "hidden": (lambda: Layout(("x",), hidden=-1), "`hidden` must be a whole number from 0 on, got -1"),
+    "individual": (lambda: Layout(("x",), individual=-2), "`individual` must be a whole number from 0 on, got -2"),
+    "channels": (lambda: Layout(("x",), noise=(0.1, 0.1)), "`noise` needs a number from 0 on for each channel"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_input(what):
+    build, text = BAD[what]
+    with pytest.raises(InputError) as error:
+        build()
+    assert text in str(error.value)
+    assert "\n" not in str(error.value)
