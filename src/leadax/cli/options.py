@@ -75,7 +75,11 @@ class Training:
     protocol: Protocol = "clean"
     """paper: errors, and the Ω of a preset, as in the paper's experiments; clean: as they should be."""
     net: Annotated[
-        str | None, optional("NAME", f"The network: {', '.join(NETS)}, {OWN}; by default mlp, or conv for fields.")
+        str | None,
+        optional(
+            "NAME",
+            f"The network: {', '.join(NETS)}, {OWN}; by default mlp with a linear map past its layers, conv for fields.",
+        ),
     ] = None
     solver: Annotated[
         str | None, optional("NAME", f"How the vector field is integrated: {listed(SOLVERS)}; by default rk4.")
