@@ -125,7 +125,7 @@ def test_only_layers_of_nets_are_matrices(name):
         for array, axes in zip(_flat(levels), _flat(matrix_axes(levels)), strict=True)
         if axes is not None
     }
-    assert shapes == (set() if "ft" in name else {(2, 64), (64, 64), (64, 2)})
+    assert shapes == (set() if "ft" in name else {(2, 2), (2, 64), (64, 64), (64, 2)})
 
 
 def _flat(tree):
