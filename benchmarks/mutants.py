@@ -45,7 +45,7 @@ MUTANTS = [
     # systems
     Mutant("systems/lotka_volterra.py", "p[\"alpha\"] * u", "p[\"alpha\"] + u", "tests/systems/test_lotka_volterra.py"),
     # nets
-    Mutant("nets/mlp.py", "return self.factor * _stack.apply", "return 1.0 * _stack.apply", "tests/nets"),
+    Mutant("nets/mlp.py", "bent = self.factor * _stack.apply", "bent = 1.0 * _stack.apply", "tests/nets"),
     Mutant("nets/swish.py", "return x * jax.nn.sigmoid(x * jax.nn.softplus(beta)) / 1.1", "return x * jax.nn.sigmoid(x * beta) / 1.1", "tests/nets"),
     Mutant("nets/layers.py", "return jnp.tensordot(x, self.weight, axes=1)", "return jnp.tensordot(x, self.weight, axes=1) * 1.01", "tests/nets"),
     Mutant("nets/circular.py", "jnp.roll(product, len(products) // 2 - tap, axis)", "jnp.roll(product, tap - len(products) // 2, axis)", "tests/nets"),
@@ -81,16 +81,16 @@ MUTANTS = [
     Mutant("describe.py", "if field.init", "if field.init and field.name != \"solver\"", "tests/test_describe.py"),
     Mutant("registry.py", "if isinstance(found, type) and issubclass(found, interfaces):", "if isinstance(found, type):", "tests/test_describe.py"),
     # model
-    Mutant("model/model.py", "clock, begin = (times - times[0]) / self.units.time,", "clock, begin = times - times[0],", "tests/model"),
+    Mutant("model/model.py", "return (times - times[0]) / self.units.time, self", "return times - times[0], self", "tests/model"),
     Mutant("model/fields.py", "return self.units.raw_tangent(jnp.mean(tangents, axis=0))", "return self.units.raw_tangent(tangents[0])", "tests/model"),
     Mutant("model/forecast.py", "return jnp.mean(self.members, axis=0)", "return self.members[0]", "tests/model"),
     # evaluate
     Mutant("evaluate/evaluation.py", "channel_sums=np.asarray(sums, float) * squares", "channel_sums=np.asarray(sums, float)", "tests/evaluate"),
-    Mutant("evaluate/evaluation.py", "counted[:, :, 0] = False", "counted[:, :, 1] = False", "tests/evaluate"),
+    Mutant("evaluate/evaluation.py", "known = np.asarray(first_points(batch, warmup))", "known = np.asarray(first_points(batch, warmup + 1))", "tests/evaluate"),
     Mutant("evaluate/errors.py", "jnp.square(jnp.where(rows(observed), rows(predicted - states), 0.0))", "jnp.square(rows(predicted - states))", "tests/evaluate tests/train"),
     # train
     Mutant("train/loss.py", "return regulariser.weight * jax.lax.stop_gradient(ratio) * total", "return regulariser.weight * ratio * total", "tests/train"),
-    Mutant("train/loss.py", "error = jnp.sum(sums) / jnp.sum(counts)", "error = jnp.mean(sums / counts)", "tests/train"),
+    Mutant("train/loss.py", "error = jnp.sum(sums.error) / count", "error = jnp.mean(sums.error / sums.observed)", "tests/train/test_loss.py"),
     Mutant("train/step.py", "jax.random.fold_in(jax.random.wrap_key_data(state.key), state.step)", "jax.random.fold_in(jax.random.wrap_key_data(state.key), 0)", "tests/train"),
     Mutant("train/step.py", "jnp.where(good, a, b), new, state)", "jnp.where(True, a, b), new, state)", "tests/train"),
     Mutant("train/step.py", "return only(place < middle), only((place >= middle) | (count == 1))", "return only(place < middle), only(place >= 0)", "tests/train tests/methods"),
