@@ -78,7 +78,7 @@ MUTANTS = [
     Mutant("data/noise.py", "weights /= np.linalg.norm(weights, axis=1, keepdims=True)", "weights /= np.abs(weights).sum(axis=1, keepdims=True)", "tests/data/test_noise.py"),
     # defaults and describe
     Mutant("defaults.py", "names -= weights", "names = names", "tests/train tests/methods tests/test_defaults.py"),
-    Mutant("describe.py", "if field.init", "if field.init and field.name != \"solver\"", "tests/test_describe.py"),
+    Mutant("describe.py", "return field.init and not omitted", 'return field.init and not omitted and field.name != "solver"', "tests/test_describe.py"),
     Mutant("registry.py", "if isinstance(found, type) and issubclass(found, interfaces):", "if isinstance(found, type):", "tests/test_describe.py"),
     # model
     Mutant("model/model.py", "return (times - times[0]) / self.units.time, self", "return times - times[0], self", "tests/model"),
