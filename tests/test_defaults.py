@@ -75,7 +75,7 @@ def test_unknown_names():
 def test_chosen_from_the_data():
     found = chosen_for(DATA)
     assert (found.units, found.box) == (Units.measured(DATA), Box.around(DATA, Units.measured(DATA)))
-    assert found.net == architecture(partial(MLP, skip=True))
+    assert found.net == architecture(partial(MLP, degree=1))
     assert chosen_for(FIELDS).net == architecture(ConvNet)
     assert found.longest_step == pytest.approx(0.2)
     uneven = Trajectories.from_arrays([[[0.0, 1.0, 2.0, 9.0]], [[0.0, 1.0]]], [[np.zeros((4, 1))], [np.zeros((2, 1))]])
@@ -97,7 +97,7 @@ def test_the_name_of_a_system_decides_nothing():
     data = simulate(system, trajectories=1, key=jr.key(0))
     assert data.attributes["system"] == "linear"
     chosen = chosen_for(data)
-    assert (chosen.net, chosen.solver) == (architecture(partial(MLP, skip=True)), "rk4")
+    assert (chosen.net, chosen.solver) == (architecture(partial(MLP, degree=1)), "rk4")
     assert chosen == chosen_for(dataclasses.replace(data, attributes={}))
 
 

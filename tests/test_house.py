@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1] / "src" / "leadax"
 # A room is a module or package of `leadax`. It may import from itself and from the rooms before it.
 ROOMS = (
     *("errors", "_types", "_temporary", "_atomic", "_memory", "_locks", "registry", "describe", "arrays", "records"),
-    *("data", "systems", "nets", "rollout", "penalties", "methods", "defaults"),
+    *("data", "systems", "nets", "trend", "rollout", "penalties", "methods", "defaults"),
     *("model", "evaluate", "yardsticks", "train", "adapt", "choose", "theory", "explain", "speed"),
     *("report", "experiments", "cli"),
 )

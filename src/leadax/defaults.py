@@ -17,13 +17,18 @@ from .methods import Method, Sizes, with_formula
 from .nets import FNO, MLP, NETS, ConvNet, Linear, Timed
 from .nets.architecture import Architecture, architecture
 from .penalties import EmpiricalNorm, Frobenius, Omega, Penalty, SpectralNorm
+from .trend import best_polynomial
 
 FILLED_IN = ("net", "solver", "penalty", "penalty_weight", "kappa")
 KAPPA = 0.1
 CLIP = 1.0
 RESTART_SHARE = 0.3
 WEIGHT_DECAY = 0.01
-VECTOR_NET = partial(MLP, skip=True)
+LEARNING_RATE = 1e-3
+# Where nets begin at a polynomial that leaves little to learn, they should not learn in large steps. The learning rate
+# is this times what is left, as a part of the rates of the data; at least the other, at most 1, of the usual one.
+HASTE, SLOWEST = 9.0, 0.01
+VECTOR_NET = partial(MLP, degree=1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Defaults:
     - `restart_share`: of the steps, after which forecasts hardly restart from the data any more; None for the paper's
       schedule, whatever the number of steps;
     - `weight_decay`: γ, how strongly weights are kept small;
+    - `learning_rate`: the highest, where none is asked for;
     - `layout`: what is hidden, what acts from outside, what belongs to one trajectory; None for nothing of the kind;
     - `clock`: options of a net that sees the time (`leadax.nets.Timed`); None for one that does not.
     """
@@ -55,6 +61,7 @@ class Defaults:
     box: Box | None = None
     restart_share: float | None = None
     weight_decay: float = 0.0
+    learning_rate: float = LEARNING_RATE
     layout: Layout | None = None
     clock: tuple[tuple[str, float], ...] | None = None
 
@@ -67,10 +74,19 @@ class Defaults:
             names -= weights
         if any(isinstance(weight := getattr(method, name), float) and weight == 0 for name in weights):
             names -= {"penalty"}  # what has no weight is not recorded as if it had
-        method = method.sized(sizes, self.net)
+        net = self._net_beside(method)
+        method = method.sized(sizes, net)
         open_ = [name for name in names & set(FILLED_IN) if getattr(method, name) is None]
-        method = dataclasses.replace(method, **{name: getattr(self, name) for name in open_})
+        chosen = {name: getattr(self, name) for name in open_} | ({"net": net} if "net" in open_ else {})
+        method = dataclasses.replace(method, **chosen)
         return with_formula(method if self.clock is None else self._timed(method), self.units)
+
+    def _net_beside(self, method: Method) -> Architecture:
+        """The net; beside a known formula without a curved polynomial, which could take the formula's part."""
+        if getattr(method, "known", None) is None or self.net.build is not MLP:
+            return self.net
+        plain = {name: value for name, value in self.net.options if name not in ("degree", "region")}
+        return Architecture(MLP, tuple(sorted({**plain, "degree": 1}.items())))
 
     def _timed(self, method: Method) -> Method:
         """The method with nets that see the time."""
@@ -90,7 +106,14 @@ class Defaults:
             layout = layout_for(data, units, latent or Latent(noise="none"), covariates)
         elif covariates:
             layout = dataclasses.replace(layout, covariates=tuple(covariates))
-        return dataclasses.replace(self, layout=layout, units=units_for(data, units, layout))
+        units = units_for(data, units, layout)
+        net, rate = self.net, self.learning_rate
+        if net == architecture(VECTOR_NET) and self.clock is None:
+            found = best_polynomial(data, units, layout)
+            if found.degree > 1:
+                net = Architecture(MLP, (("degree", found.degree), ("region", found.region)))
+                rate = min(rate, max(SLOWEST, HASTE * found.rest) * rate)
+        return dataclasses.replace(self, net=net, layout=layout, units=units, learning_rate=rate)
 
 
 def chosen_for(data: Trajectories, net: Any = None, clock: Clock | None = None) -> Defaults:

@@ -59,7 +59,7 @@ def test_the_default_candidate_is_the_default_method(name):
     net = getattr(plain, "net", None)
     if net is not None:  # options that are the net's own defaults
         assert found.net.build is net.build
-        assert dict(found.net.options) == {"width": 64, "depth": 4, "skip": True}
+        assert dict(found.net.options) == {"width": 64, "depth": 4, "degree": 1}
         found = replace(found, net=net)
     assert found == plain
 

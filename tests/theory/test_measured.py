@@ -73,9 +73,9 @@ def test_networks_in_the_units_of_the_data(units):
     assert "from 11 points" in found.looseness()
 
 
-def with_skip(net: lx.MLP) -> lx.MLP:
-    """A linear map past the layers that is not zero."""
-    return eqx.tree_at(lambda n: n.skip.weight, net, jr.normal(jr.key(3), (3, 3)))
+def with_polynomial(net: lx.MLP) -> lx.MLP:
+    """A polynomial past the layers that is not zero."""
+    return eqx.tree_at(lambda n: n.polynomial.weight, net, jr.normal(jr.key(3), net.polynomial.weight.shape))
 
 
 def test_only_a_decomposition_can_be_measured():
@@ -88,7 +88,8 @@ def test_only_a_decomposition_can_be_measured():
     [
         (lx.Linear((3,), key=jr.key(1)), (3,)),
         (lx.MLP((3,), width=8, factor=2.0, key=jr.key(1)), (3,)),
-        (with_skip(lx.MLP((3,), width=8, skip=True, key=jr.key(1))), (3,)),
+        (with_polynomial(lx.MLP((3,), width=8, degree=1, key=jr.key(1))), (3,)),
+        (with_polynomial(lx.MLP((3,), width=8, degree=3, region=((-1.0,) * 3, (2.0,) * 3), key=jr.key(1))), (3,)),
         (lx.FNO((6, 1), modes=2, width=2, depth=1, projection=2, grid_input=False, key=jr.key(1)), (6, 1)),
     ],
     ids=lambda value: type(value).__name__,

@@ -16,8 +16,7 @@ from ..nets.architecture import Architecture, architecture
 
 # Candidates that are trained in one program. A multiple of the usual numbers of cores to spread them over.
 GROUP = 4
-RATE = 1e-3
-RATES, KAPPAS, WEIGHTS = (3e-4, 1e-3, 3e-3, 1e-2), (0.01, 0.1, 1.0), (0.1, 1.0, 10.0)
+RATES, KAPPAS, WEIGHTS = (0.3, 1.0, 3.0, 10.0), (0.01, 0.1, 1.0), (0.1, 1.0, 10.0)
 # Not zero, which would be another program: 1e-5 makes the same of it.
 ALPHAS = (1e-5, 1e-3, 1e-2)
 DEPTHS = (2, 3, 4)
@@ -149,7 +148,8 @@ def _scaled(sizes: Mapping[str, int]) -> dict[str, tuple[int | None, ...]]:
 
 
 def _numbers(method: Method, defaults: Defaults) -> dict[str, tuple[float, ...]]:
-    found = {"learning_rate": _first(RATE, *RATES)}
+    usual = defaults.learning_rate
+    found = {"learning_rate": _first(usual, *(usual * factor for factor in RATES))}
     names = {field.name for field in dataclasses.fields(method)}
     weight = getattr(method, "penalty_weight", None)
     if "kappa" in names and weight is None:

@@ -49,7 +49,9 @@ class Tuning:
                 "there is nothing to validate on: tune needs two trajectories of every environment, or trajectories of "
                 "three points or more"
             ) from error
-        return cls(train, parts, spaces(methods, chosen_for(train, net)), key, seeds, net, monitor)
+        return cls(
+            train, parts, spaces(methods, chosen_for(train, net).laid_out(train, None)), key, seeds, net, monitor
+        )
 
     def request(self, minutes: float | int) -> dict[str, Any]:
         """What a search must have been asked for to be resumed."""

@@ -120,8 +120,9 @@ class Training:
     set: Set = ()
     optimiser: Optimiser = "adam"
     """adam; or muon, for weights that are matrices, with Adam for the rest."""
-    learning_rate: float = 1e-3
-    """The highest learning rate: that of the first step, except in one cycle."""
+    learning_rate: Number = None
+    """The highest learning rate: that of the first step, except in one cycle; by default 1e-3, less where a polynomial
+    explains nearly all of the data."""
     decay: Annotated[Decay, tyro.conf.arg(help=DECAYS)] = "cosine"
     batch_size: Count = None
     """Trajectories per environment and step; all by default, but 2 for the preset navier-stokes."""

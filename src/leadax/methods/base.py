@@ -14,6 +14,7 @@ from ..errors import InputError
 from ..nets import Net
 from ..nets.architecture import Architecture
 from ..penalties import Penalty
+from ..trend import Trend
 from .dynamics import Dynamics
 
 
@@ -105,6 +106,11 @@ class Method(eqx.Module):
     def regulariser(self) -> Regulariser | None:
         """What keeps the specific level small, if anything does."""
         return None
+
+    def begun_at(self, shared: PyTree, specific: PyTree, trend: Trend) -> tuple[PyTree, PyTree]:
+        """Both levels with nets that begin at polynomials fitted to the data; by default as they are."""
+        del trend
+        return shared, specific
 
     def phases(self) -> tuple[Phase, ...]:
         """How training proceeds: by default all levels learn from the first step to the last."""

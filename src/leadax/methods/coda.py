@@ -12,8 +12,10 @@ from .._types import PRNGKey, VectorField
 from ..errors import InputError
 from ..nets.architecture import Architecture
 from ..nets.layers import normal
+from ..nets.mlp import begun_at
 from ..penalties import Carry, Penalty, Points
 from ..penalties.base import Value, Weights
+from ..trend import Trend
 from .base import Method, Regulariser, Sizes, built, difference_of
 from .dynamics import DEFAULT_SOLVER, Dynamics, Flow
 from .settings import (
@@ -117,6 +119,10 @@ class Coda(Method):
     def dynamics(self, shared: PyTree, specific: PyTree) -> Dynamics:
         """The net at the environment's context."""
         return Flow(shared.at(specific), self.solver or DEFAULT_SOLVER)
+
+    def begun_at(self, shared: PyTree, specific: PyTree, trend: Trend) -> tuple[PyTree, PyTree]:
+        """The centre begins at what environments have in common."""
+        return Hypernet(begun_at(shared.net, trend.common), shared.directions), specific
 
     def split(self, shared: PyTree, specific: PyTree) -> tuple[VectorField, VectorField]:
         """The net at ξ = 0, and what this environment adds to it."""

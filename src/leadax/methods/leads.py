@@ -10,7 +10,9 @@ from jaxtyping import Array, Float, PyTree
 from .._types import PRNGKey, VectorField
 from ..errors import InputError
 from ..nets.architecture import Architecture
+from ..nets.mlp import begun_at
 from ..penalties import Penalty
+from ..trend import Trend
 from .base import Method, Regulariser, Sizes, built, first, stacked, sum_of, zeros
 from .dynamics import DEFAULT_SOLVER, Dynamics, Flow
 from .settings import known_setting, net_setting, parameters_setting, solver_setting, substeps_setting, weight_setting
@@ -60,6 +62,10 @@ class Leads(Method):
     def dynamics(self, shared: PyTree, specific: PyTree) -> Dynamics:
         """dx/dt = f + g_e."""
         return Flow(sum_of(shared, specific), self.solver or DEFAULT_SOLVER)
+
+    def begun_at(self, shared: PyTree, specific: PyTree, trend: Trend) -> tuple[PyTree, PyTree]:
+        """f begins at what environments have in common, g_e at the rest."""
+        return begun_at(shared, trend.common), begun_at(specific, trend.own)
 
     def split(self, shared: PyTree, specific: PyTree) -> tuple[VectorField, VectorField]:
         """f and g_e."""

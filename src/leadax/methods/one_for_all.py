@@ -8,7 +8,9 @@ from jaxtyping import PyTree
 
 from .._types import PRNGKey, VectorField
 from ..nets.architecture import Architecture
-from .base import Method, Sizes, built, sum_of, zero_field
+from ..nets.mlp import begun_at
+from ..trend import Trend
+from .base import Method, Sizes, built, sum_of, zero_field, zeros
 from .dynamics import DEFAULT_SOLVER, Dynamics, Flow
 from .settings import known_setting, net_setting, parameters_setting, solver_setting, substeps_setting
 
@@ -37,6 +39,11 @@ class OneForAll(Method):
     def dynamics(self, shared: PyTree, specific: PyTree) -> Dynamics:
         """dx/dt = f + g."""
         return Flow(sum_of(*shared), self.solver or DEFAULT_SOLVER)
+
+    def begun_at(self, shared: PyTree, specific: PyTree, trend: Trend) -> tuple[PyTree, PyTree]:
+        """f begins at one polynomial for all."""
+        whole, rest = shared
+        return (begun_at(whole, trend.pooled), begun_at(rest, zeros(trend.pooled))), specific
 
     def split(self, shared: PyTree, specific: PyTree) -> tuple[VectorField, VectorField]:
         """All of it is shared."""

@@ -9,7 +9,9 @@ from jaxtyping import PyTree
 
 from .._types import PRNGKey, VectorField
 from ..nets.architecture import Architecture
-from .base import Method, Sizes, built, stacked, sum_of, zero_field
+from ..nets.mlp import begun_at
+from ..trend import Trend
+from .base import Method, Sizes, built, stacked, sum_of, zero_field, zeros
 from .dynamics import DEFAULT_SOLVER, Dynamics, Flow
 from .settings import known_setting, net_setting, parameters_setting, solver_setting, substeps_setting
 
@@ -39,6 +41,11 @@ class OnePerEnv(Method):
     def dynamics(self, shared: PyTree, specific: PyTree) -> Dynamics:
         """dx/dt = (f + g)_e."""
         return Flow(sum_of(*specific), self.solver or DEFAULT_SOLVER)
+
+    def begun_at(self, shared: PyTree, specific: PyTree, trend: Trend) -> tuple[PyTree, PyTree]:
+        """Each environment begins at a polynomial of its own."""
+        whole, rest = specific
+        return shared, (begun_at(whole, trend.alone), begun_at(rest, zeros(trend.alone)))
 
     def split(self, shared: PyTree, specific: PyTree) -> tuple[VectorField, VectorField]:
         """All of it is specific."""

@@ -7,7 +7,8 @@ import jax
 import numpy as np
 
 from ..nets import FNO, MLP, Dense, LinearLayer, Net
-from ..nets.mlp import SKIP_PACE
+from ..nets.mlp import PACE
+from ..nets.polynomial import steepest
 from ..nets.power import length, power_iteration
 
 POWER_ITERATIONS = 200
@@ -26,8 +27,10 @@ def lipschitz(net: Net) -> float:
     0.0
     """
     through = abs(net.factor) * math.prod(sum(_spectral_norm(layer) for layer in block) for block in blocks(net))
-    skip = net.skip if isinstance(net, MLP) else None
-    return through if skip is None else through + SKIP_PACE * _spectral_norm(skip)
+    if not isinstance(net, MLP) or net.polynomial is None:
+        return through
+    variables = net.denses[0].in_shape[0]
+    return through + PACE * steepest(variables, net.degree, net.region) * _spectral_norm(net.polynomial)
 
 
 @singledispatch

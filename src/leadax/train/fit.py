@@ -50,7 +50,8 @@ def fit(
     - `steps`: gradient steps; `seeds`: the number of members, trained at once from different random weights;
     - `test`: evaluated during training, never learnt from; `validation`: the model kept is the best on these data (see
       `leadax.hold_out`), not the last one;
-    - `learning_rate`: the highest during training, 1e-3 by default; `optimiser`: `adam`, `muon`, or an Optax optimiser,
+    - `learning_rate`: the highest during training, by default 1e-3, less where a polynomial explains nearly all of the
+      data (`leadax.trend`); `optimiser`: `adam`, `muon`, or an Optax optimiser,
       which has a learning rate of its own and is recorded as `custom`: resume with the same;
     - `defaults`: what the method leaves open; `leadax.preset("lotka-volterra", train)` has the paper's;
     - `latent`: what is to be inferred of each trajectory, see `Latent`: by default its start, if the data are noisy;
@@ -133,7 +134,7 @@ def fit_side_by_side(
 
     **Arguments**
 
-    - `methods`: one per candidate; `learning_rates`: one per candidate too, 1e-3 by default;
+    - `methods`: one per candidate; `learning_rates`: one per candidate too, by default as in `fit`;
     - the others as in `fit`.
 
     >>> import jax.random as jr, numpy as np

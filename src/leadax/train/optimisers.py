@@ -10,13 +10,13 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PyTree
 
+from ..defaults import LEARNING_RATE
 from ..errors import InputError, lookup
 from ..nets import Convolution, Dense, LinearLayer
 from .sameness import identity
 
 Rule = Literal["adam", "muon"]
 Decay = Literal["cosine", "constant", "one-cycle"]
-LEARNING_RATE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -77,13 +77,13 @@ class Optimiser:
         return jnp.where(now < rise, rising, half_wave((now - rise) / jnp.maximum(whole - rise, 1.0)))
 
 
-def rate_for(optimiser: Optimiser, learning_rate: float | None) -> float:
+def rate_for(optimiser: Optimiser, learning_rate: float | None, usual: float = LEARNING_RATE) -> float:
     """The learning rate to train with; an Optax optimiser has its own, and takes no other."""
     if not isinstance(optimiser.rule, str):
         if learning_rate is not None:
             raise InputError("`learning_rate` cannot be combined with an Optax optimiser: set it in that optimiser")
         return 1.0
-    rate = LEARNING_RATE if learning_rate is None else learning_rate
+    rate = usual if learning_rate is None else learning_rate
     if not isinstance(rate, int | float) or not 0 < rate < float("inf"):
         raise InputError(f"`learning_rate` must be a positive number, got {rate!r}")
     return float(rate)

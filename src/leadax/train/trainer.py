@@ -30,6 +30,7 @@ from ..methods.prepare import Frozen, prepare, side_by_side
 from ..methods.settings import positive
 from ..model import Model, check_order
 from ..records import Config, Snapshot, Training
+from ..trend import Trend, trend_of
 from .loop import Best, HeldOut, Loop, Stage, Task, devices_for
 from .optimisers import Optimiser, rate_for
 from .populations import with_population
@@ -76,7 +77,7 @@ class Request:
         sizes = Sizes(layout.state_shape(self.train.state_shape), len(self.train.environments), layout.seen)
         methods = [self._completed(method, defaults, sizes) for method in methods]
         optimiser = self._optimiser(defaults)
-        numbers = [rate_for(optimiser, rate) for rate in rates]
+        numbers = [rate_for(optimiser, rate, defaults.learning_rate) for rate in rates]
         configs = [self._config(m, r, defaults) for m, r in zip(methods, numbers, strict=True)]
         longest = None if defaults.longest_step is None else defaults.longest_step / defaults.units.time
         batch = self._prepared(self.train, methods[0], longest)
@@ -228,10 +229,20 @@ class Trainer:
         about = (self.task.stages[0].plan, Frozen(static), self.sizes, str(jnp.dtype(dtype)))
         local = first_local(self.task.batch, request.layout, dtype)
         if request.start is None:
-            return _first_states(*about, None, local, numbers, keys, rates, self.task.batch)
+            return _first_states(*about, None, local, numbers, keys, rates, self.task.batch, self._trend())
         template = jax.eval_shape(partial(_first_states, *about, None, ()), numbers, keys, rates).levels
         levels = fill(template, flatten(cast(request.start.levels._replace(local=()), dtype)), "`start`")
         return _first_states(*about, levels, local, numbers, keys, rates)
+
+    def _trend(self) -> Trend | None:
+        """The polynomials that nets begin at, where they have one."""
+        net = getattr(self.methods[0], "net", None)
+        options = {} if net is None else dict(net.options)
+        if not options.get("degree"):
+            return None
+        request = self.request
+        found = trend_of(request.train, self.defaults.units, request.layout, options["degree"], options.get("region"))
+        return found and jax.tree.map(lambda a: jnp.asarray(a, request.recipe.dtype), found)
 
     def _model(self, candidate: int, part: slice, best: Best, steps: int, loop: Loop) -> Model:
         data = self.request.train
@@ -267,6 +278,7 @@ def _first_states(
     keys: Array,
     rates: Array,
     batch: Batch | None = None,
+    trend: Trend | None = None,
 ) -> TrainState:
     """The states of all members before the first step, with these parameters or with random ones."""
 
@@ -276,6 +288,9 @@ def _first_states(
         begin = cast(Levels(*method.init(sizes, key=for_levels)), dtype) if levels is None else levels
         begin = begin._replace(local=local)
         begin = begin if batch is None else begun(method, begin, batch)
+        if trend is not None:
+            shared, specific = method.begun_at(begin.shared, begin.specific, trend)
+            begin = begin._replace(shared=shared, specific=specific)
         return first_state(plan, method, begin, sizes.environments, for_state, rate)
 
     return jax.vmap(one)(levels, numbers, keys, rates)

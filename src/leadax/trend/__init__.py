@@ -1,0 +1,6 @@
+"""Polynomial vector fields fitted in closed form: where nets begin, so that they only have to learn the rest."""
+
+from .degree import Polynomial as Polynomial
+from .degree import best_polynomial as best_polynomial
+from .fit import Trend as Trend
+from .fit import trend_of as trend_of

@@ -1,0 +1,148 @@
+"""How high the degree of a polynomial should be: as high as forecasts of held-out data gain from it."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from ..data import Trajectories
+from ..data.layout import Layout
+from ..data.units import Units
+from ..nets.polynomial import HIGHEST, Region, features, terms
+from .intervals import Points, equations, with_constant
+from .ridge import regression
+
+FOLDS = 4
+MOST_TERMS = 120
+LEAST_ERROR = 1e-4  # of the variance: below it, degrees do not differ
+NEARLY = 0.05  # of the rates may stay unexplained by what is taken for the law
+UNSURE = 1.5  # how much larger the variance of noise may be than estimated
+WORTH = 0.8  # a higher degree must bring the error down to this part of it
+SUBSTEPS = 4
+SHARE = 0.6  # of a trajectory that the rest of it is forecast from, where there is one per environment
+RUNAWAY = 1e3  # standard units
+WORST = 10.0  # of the variance: beyond it, errors do not differ
+FAR = 1.0  # ranges of the data beyond which a forecast is not followed
+
+
+class Polynomial(NamedTuple):
+    """What is known of the law of a data set before training.
+
+    - `degree`: of the polynomial that a net begins at; `region`: where the data are, None for a linear law;
+    - `rest`: how large the field is that it leaves unexplained, where rates of the data have size one.
+    """
+
+    degree: int = 1
+    region: Region | None = None
+    rest: float = 1.0
+
+
+def best_polynomial(data: Trajectories, units: Units, layout: Layout) -> Polynomial:
+    """The polynomials that forecast held-out trajectories best, of those that explain nearly all that can be explained.
+
+    Each trajectory of an environment is left out in turn (in four folds at most); where there is only one, its end is.
+    The rest gives polynomials of each degree in closed form, and these give forecasts. Their errors are compared by the
+    geometric mean, in which no single forecast decides. A curved polynomial that leaves more unexplained than noise
+    does, and more than a twentieth of the rates, is not the law: far from the data it would be worse than a line.
+
+    Where something acts from outside or is hidden, the degree is 1.
+    """
+    if data.space or layout.hidden or layout.individual or layout.seen or layout.inputs:
+        return Polynomial()
+    points = Points.of(data, units, layout)
+    if points.complete.sum() < 4:
+        return Polynomial()
+    region, lowest, best = points.region, np.inf, Polynomial()
+    for degree in range(1, HIGHEST + 1):
+        if degree > 1 and len(terms(len(data.channels), degree)) > min(MOST_TERMS, points.complete.sum() / 3):
+            break
+        rest, noise = _size_of_rest(points, degree, region, layout.noise)
+        error = _held_out_error(points, degree, region)
+        law = degree == 1 or rest**2 < NEARLY**2 + UNSURE * noise**2
+        if law and error < WORTH * lowest:
+            best, lowest = Polynomial(degree, region, rest) if degree > 1 else Polynomial(), error
+    return best
+
+
+def _size_of_rest(points: Points, degree: int, region: Region, noise: tuple[float, ...] | None) -> tuple[float, float]:
+    """The size of the rates that polynomials leave unexplained, and how much of it noise alone would leave."""
+    found = equations(points, degree, region, points.complete)
+    common, own = regression(found)
+    rests = [changes - terms @ (common + v) for (terms, changes), v in zip(found, own, strict=True)]
+    lengths = np.concatenate([terms[:, :1] for terms, _ in found]) ** 2  # the constant term is an interval's root
+    size = np.sqrt(np.mean(np.concatenate(rests) ** 2 / lengths))
+    spread = 0.0 if noise is None else float(np.sqrt(np.mean(np.square(noise)) * np.mean(2 / lengths**2)))
+    return float(size), spread
+
+
+def _held_out_error(points: Points, degree: int, region: Region) -> float:
+    """The geometric mean of the errors of forecasts of what was left out, as a part of the variance."""
+    errors = []
+    for use in _folds(points.complete):
+        common, own = regression(equations(points, degree, region, use))
+        left_out = points.complete & ~use
+        # A forecast begins at the last point that was used, or at the first point.
+        there = left_out | _last(use & left_out.any(axis=2, keepdims=True))
+        several = there.sum(axis=2) > 1
+        field = bounded_field((common + own)[np.nonzero(several)[0]], degree, region)
+        errors.append(_errors(points.times[several], points.states[several], there[several], field))
+    every = np.concatenate(errors)
+    return float(np.exp(np.mean(np.log(every + LEAST_ERROR)))) if every.size else np.inf
+
+
+def _last(use: Bool[np.ndarray, "env traj time"]) -> Bool[np.ndarray, "env traj time"]:
+    """The last point of each trajectory at which something is true."""
+    return use & (np.cumsum(use, axis=2) == use.sum(axis=2, keepdims=True))
+
+
+def _folds(complete: Bool[np.ndarray, "env traj time"]) -> list[Bool[np.ndarray, "env traj time"]]:
+    """For each fold, at which points data may be used."""
+    own = complete.any(axis=2)
+    several = own.sum(axis=1) > 1
+    if not several.any():
+        late = np.cumsum(complete, axis=2) > SHARE * complete.sum(axis=2, keepdims=True)
+        return [complete & ~late]
+    count = min(FOLDS, int(own.sum(axis=1).max()))
+    place = np.cumsum(own, axis=1) - 1
+    return [complete & ~(own & several[:, None] & (place % count == k))[..., None] for k in range(count)]
+
+
+def bounded_field(
+    coefficients: Float[np.ndarray, "traj term channel"], degree: int, region: Region
+) -> Callable[[Float[np.ndarray, "traj channel"]], Float[np.ndarray, "traj channel"]]:
+    """A polynomial field for each trajectory, which far outside the data leads back there."""
+    low, high = (np.asarray(side) for side in region)
+    low, high = low - FAR * (high - low), high + FAR * (high - low)
+
+    def field(x: np.ndarray) -> np.ndarray:
+        near = np.clip(x, low, high)
+        there = with_constant(features(near, degree, region))
+        return np.einsum("bp,bpc->bc", there, coefficients) - (x - near)
+
+    return field
+
+
+def _errors(times: np.ndarray, states: np.ndarray, there: np.ndarray, field: Callable) -> Float[np.ndarray, " traj"]:
+    """The mean squared error of each trajectory's forecast from the first point that is there, in standard units."""
+    order = np.argsort(~there, axis=1, kind="stable")  # what is there comes first
+    times = np.take_along_axis(times, order, axis=1)
+    states = np.take_along_axis(states, order[..., None], axis=1)
+    counts = there.sum(axis=1)
+    x, total = states[:, 0], np.zeros(len(states))
+    for k in range(1, int(counts.max(initial=1))):
+        here = k < counts
+        x = _ahead(field, x, np.where(here, times[:, k] - times[:, k - 1], 0.0)[:, None])
+        total += np.where(here, np.mean(np.where(here[:, None], x - states[:, k], 0.0) ** 2, axis=1), 0.0)
+    return np.minimum(total / np.maximum(counts - 1, 1), WORST)
+
+
+def _ahead(field: Callable, x: np.ndarray, gap: np.ndarray) -> np.ndarray:
+    """The states after a time, by steps of the classical Runge–Kutta method."""
+    h = gap / SUBSTEPS
+    for _ in range(SUBSTEPS):
+        a = field(x)
+        b = field(x + h / 2 * a)
+        c = field(x + h / 2 * b)
+        x = np.clip(x + h / 6 * (a + 2 * b + 2 * c + field(x + h * c)), -RUNAWAY, RUNAWAY)
+    return x

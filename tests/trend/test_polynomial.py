@@ -1,0 +1,69 @@
+"""Terms of polynomials, against NumPy's Hermite polynomials and by differences."""
+
+import itertools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpy.polynomial.hermite_e import hermeval
+
+from leadax import MLP, InputError
+from leadax.nets.mlp import PACE, begun_at
+from leadax.nets.polynomial import FALL, features, steepest, terms
+
+X = np.random.default_rng(0).normal(size=(50, 2))
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_terms_are_products_of_hermite_polynomials(degree):
+    expected = []
+    for term in itertools.chain.from_iterable(
+        itertools.combinations_with_replacement(range(2), k + 1) for k in range(degree)
+    ):
+        value = FALL ** (len(term) - 1) * np.ones(len(X))
+        for i in set(term):
+            k = term.count(i)
+            value = value * hermeval(X[:, i], [*[0] * k, 1]) / math.sqrt(math.factorial(k))
+        expected.append(value)
+    np.testing.assert_allclose(features(X, degree), np.stack(expected, axis=-1), atol=1e-12)
+    np.testing.assert_allclose(features(jnp.asarray(X), degree), features(X, degree), atol=1e-12)
+    assert features(X, degree).shape[-1] == len(terms(2, degree))
+
+
+def test_beyond_the_region_only_what_is_linear_grows():
+    region = ((-1.0, -1.0), (1.0, 1.0))
+    edge, far = (features(np.array([v, 0.5]), 3, region) for v in (1.0, 7.0))
+    np.testing.assert_allclose(far[2:], edge[2:])
+    assert far[0] == 7.0
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_no_slope_is_above_the_bound(degree):
+    region = ((-1.5, -0.5), (1.0, 2.0))
+    points = np.random.default_rng(1).uniform(*region, size=(200, 2))
+    slopes = jax.vmap(jax.jacobian(lambda x: features(x, degree, region)))(jnp.asarray(points))
+    largest = np.linalg.norm(slopes, ord=2, axis=(1, 2)).max()
+    assert largest <= steepest(2, degree, region) <= 4 * largest
+
+
+def test_a_polynomial_without_a_region_has_no_bound():
+    assert steepest(2, 3, None) == math.inf
+
+
+def test_a_net_that_begins_at_a_polynomial():
+    region = ((-3.0, -3.0), (3.0, 3.0))
+    net = MLP((2,), width=4, depth=2, degree=2, region=region, key=jax.random.key(0))
+    coefficients = np.random.default_rng(2).normal(size=(6, 2))
+    begun = begun_at(net, jnp.asarray(coefficients))
+    polynomial = coefficients[0] + features(X[0], 2, region) @ coefficients[1:]
+    layers = lambda net: net(0.0, jnp.asarray(X[0])) - PACE * net.polynomial(features(jnp.asarray(X[0]), 2, region))
+    np.testing.assert_allclose(begun(0.0, jnp.asarray(X[0])), polynomial + 0.1 * layers(net), atol=1e-10)
+    plain = MLP((2,), width=4, key=jax.random.key(0))
+    assert begun_at(plain, jnp.asarray(coefficients)) is plain
+
+
+def test_no_higher_degree():
+    with pytest.raises(InputError, match="`degree` of MLP must be at most 3, got 4"):
+        MLP((2,), degree=4, key=jax.random.key(0))

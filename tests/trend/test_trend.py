@@ -1,0 +1,166 @@
+"""Polynomial fields in closed form: exact where they can be, shared where environments are alike."""
+
+import dataclasses
+
+import jax.random as jr
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import leadax as lx
+from leadax.data.layout import Layout
+from leadax.data.units import Units
+from leadax.methods import METHODS
+from leadax.train import Recipe
+from leadax.trend import Polynomial, best_polynomial, trend_of
+from leadax.trend.intervals import Equations, Points, equations
+from leadax.trend.ridge import regression
+
+LAYOUT = Layout(("x", "y"))
+TIMES = np.linspace(0, 6, 31)
+
+
+def simulated(field, environments, starts=((1.0, 0.5), (-0.6, 1.2), (1.4, -0.9)), times=TIMES):
+    """Trajectories of `field(x, parameter)`."""
+    solve = lambda p, x: solve_ivp(lambda t, x: field(x, p), (0, times[-1]), x, t_eval=times, rtol=1e-9, atol=1e-9).y.T
+    return lx.Trajectories.from_arrays(times, np.array([[solve(p, x) for x in starts] for p in environments]))
+
+
+def duffing(x, a):
+    return x[1], -0.2 * x[1] - a * x[0] - 0.5 * x[0] ** 3
+
+
+def in_units(data):
+    return data, Units.measured(data), LAYOUT
+
+
+def test_a_polynomial_field_is_found():
+    """dx/dt = c + Ax + a product, from its trajectories alone."""
+    data = simulated(lambda x, a: (x[1] - 0.1, -a * x[0] + 0.3 * x[0] * x[1]), (0.8, 1.2))
+    trend = trend_of(data, Units.ones(2), LAYOUT, 2, None)
+    found = trend.common + trend.own
+    # Terms: 1, x, y, x², xy, y²; the product has the weight 1/4 there.
+    expected = [[[-0.1, 0], [0, -a], [1, 0], [0, 0], [0, 1.2], [0, 0]] for a in (0.8, 1.2)]
+    np.testing.assert_allclose(found, expected, atol=4e-3)
+    np.testing.assert_allclose(trend.alone, expected, atol=4e-3)
+    # What differs is where the environments differ: in one coefficient.
+    assert np.abs(trend.own[:, 1, 1]).min() > 0.1
+    assert np.abs(np.delete(trend.own.reshape(2, -1), 3, axis=1)).max() < 0.05
+
+
+def test_environments_that_are_alike_learn_from_each_other():
+    rng = np.random.default_rng(0)
+    terms = [rng.normal(size=(6, 4)) for _ in range(20)]
+    truth = rng.normal(size=(4, 1))
+    noisy = [Equations(p, p @ truth + 0.5 * rng.normal(size=(6, 1))) for p in terms]
+    common, own = regression(noisy)
+    assert np.abs(common - truth).max() < 0.25
+    assert np.abs(own).max() < 0.1
+    alone = np.array([np.linalg.lstsq(p, y, rcond=None)[0] for p, y in noisy])
+    assert np.sqrt(np.mean((common + own - truth) ** 2)) < 0.3 * np.sqrt(np.mean((alone - truth) ** 2))
+
+
+def test_regression_is_the_posterior_mean():
+    """Against one dense solve with the same widths."""
+    from leadax.trend import ridge
+
+    rng = np.random.default_rng(1)
+    data = [
+        Equations(p := rng.normal(size=(5, 3)), p @ rng.normal(size=(3, 1)) + 0.1 * rng.normal(size=(5, 1)))
+        for _ in range(4)
+    ]
+    squares, products = np.stack([p.T @ p for p, _ in data]), np.stack([(p.T @ y)[:, 0] for p, y in data])
+    widths = ridge._Widths(0.04, 0.7, 0.4)
+    common, own, _ = ridge._round(squares, products, sum(float((y**2).sum()) for _, y in data), 20, widths)
+    rows = [np.hstack([p, *[p if k == e else np.zeros_like(p) for k in range(4)]]) for e, (p, _) in enumerate(data)]
+    prior = np.diag(0.04 / np.repeat([0.7, *[0.4] * 4], 3) ** 2)
+    stacked, right = np.vstack(rows), np.vstack([y for _, y in data])[:, 0]
+    expected = np.linalg.solve(stacked.T @ stacked + prior, stacked.T @ right)
+    np.testing.assert_allclose(np.concatenate([common, *own]), expected, atol=1e-10)
+
+
+def test_integrals_along_a_spline_are_exact_for_cubics():
+    """x = t³ and a field that is a constant and x: ∫ x dt = t⁴/4."""
+    times = np.array([0.0, 0.4, 1.0, 1.3, 2.0])
+    data = lx.Trajectories.from_arrays(times, (times**3)[None, None, :, None])
+    points = Points.of(data, Units.ones(1), Layout(("x",)))
+    (found,) = equations(points, 1, points.region, points.complete)
+    root = np.sqrt(np.diff(times))
+    np.testing.assert_allclose(found.terms[:, 0], root)
+    np.testing.assert_allclose(found.terms[:, 1] * root, np.diff(times**4 / 4), atol=1e-12)
+    np.testing.assert_allclose(found.changes[:, 0] * root, np.diff(times**3), atol=1e-12)
+
+
+def test_holes_are_left_out():
+    data = simulated(duffing, (0.5, 1.0))
+    states = data.states.copy()
+    states[0, 0, 3:9] = np.nan
+    states[1, 2, 20:, 1] = np.nan
+    holed = lx.Trajectories.from_arrays(TIMES, states)
+    trend, whole = (trend_of(d, Units.ones(2), LAYOUT, 3, None) for d in (holed, data))
+    np.testing.assert_allclose(trend.common + trend.own, whole.common + whole.own, atol=0.1)
+
+
+def test_inputs_and_impulses_act():
+    """dx/dt = −x + 2u with a held input, and a dose that adds to x."""
+    times = np.linspace(0, 4, 41)
+    rate, dose = np.where(times < 2, 1.0, 0.0), np.where(np.arange(41) == 10, 3.0, 0.0)
+    x = [0.0]
+    for k in range(40):
+        start = x[-1] + dose[k]
+        x.append(2 * rate[k] + (start - 2 * rate[k]) * np.exp(-0.1))
+    data = lx.Trajectories.from_arrays(
+        times,
+        np.array(x)[None, None, :, None],
+        channels=["x"],
+        inputs=np.stack([rate, dose], axis=-1)[None, None],
+        input_names=["rate", "dose"],
+        input_kinds=["held", "impulse:x"],
+    )
+    layout = Layout(("x",), inputs=("rate", "dose"), kinds=("held", "impulse:x"))
+    units = dataclasses.replace(Units.ones(1), input_mean=(0.0,), input_scale=(1.0,))
+    trend = trend_of(data, units, layout, 1, None)
+    np.testing.assert_allclose((trend.common + trend.own)[0, :, 0], [0, -1, 2], atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("field", "degree"),
+    [
+        (lambda x, a: (x[1], -a * x[0] - 0.1 * x[1]), 1),
+        (lambda x, a: (0.4 * x[0] * x[1] - 0.3 * x[0], -a * x[0] ** 2 - 0.1 * x[1]), 2),
+        (duffing, 3),
+    ],
+    ids=["linear", "quadratic", "cubic"],
+)
+def test_the_degree_is_that_of_the_law(field, degree):
+    data = simulated(field, (0.6, 1.0))
+    assert best_polynomial(*in_units(data)).degree == degree
+    one_each = data.select(trajectories=slice(1))
+    assert best_polynomial(*in_units(one_each)).degree <= degree
+
+
+def test_no_curve_where_something_acts_or_is_hidden():
+    data = simulated(duffing, (0.6, 1.0))
+    for layout in (Layout(("x", "y"), hidden=1), Layout(("x", "y"), individual=1)):
+        assert best_polynomial(data, Units.measured(data), layout) == Polynomial()
+        assert trend_of(data, Units.measured(data), layout, 1, None) is None
+
+
+@pytest.mark.parametrize("name", ["leads", "one-per-env"])
+def test_training_begins_at_the_trend(name):
+    """After one tiny step a forecast is nearly exact, without any learning."""
+    data = simulated(duffing, (0.5, 1.0))
+    model = lx.fit(METHODS[name](), data, steps=1, learning_rate=1e-9, key=jr.key(0), recipe=Recipe(look_every=1))
+    assert dict(model.method.net.options)["degree"] == 3
+    assert lx.evaluate(model, data).nmse < 5e-3
+
+
+def test_what_is_common_and_what_is_not():
+    """One-For-All and CoDA begin at one field for all environments."""
+    data = simulated(duffing, (0.5, 1.0))
+    fields = []
+    for name in ("one-for-all", "coda"):
+        model = lx.fit(METHODS[name](), data, steps=1, learning_rate=1e-9, key=jr.key(0))
+        fields.append([model.shared(data.states[0, 0, 5]) + model.specific(e)(data.states[0, 0, 5]) for e in range(2)])
+    np.testing.assert_allclose(fields[0][0], fields[0][1])
+    np.testing.assert_allclose(fields[0][0], fields[1][0], atol=0.15)
