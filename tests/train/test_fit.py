@@ -34,7 +34,8 @@ from leadax import (
 from leadax.data.units import Box
 from leadax.records import Snapshot
 from leadax.train import Interrupted, Start, loop
-from leadax.train.trainer import Request, chosen_defaults
+from leadax.train.request import Request, chosen_defaults
+from leadax.train.trainer import Trainer
 
 DATA = decays()
 TEST = decays(trajectories=3)
@@ -49,7 +50,7 @@ def train(method=LINEAR, data=DATA, recipe=None, **settings):
 
 def trainer_of(method=LINEAR, data=DATA, recipe=Recipe(), **settings):
     """What `fit` is about to run."""
-    return request_of(data, recipe=recipe, **{"steps": 23, **settings}).trainer([method], [None])
+    return Trainer.of(request_of(data, recipe=recipe, **{"steps": 23, **settings}), [method], [None])
 
 
 @pytest.fixture(scope="module")
