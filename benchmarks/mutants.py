@@ -1,171 +1,127 @@
 """How much the tests notice: break the code in many places, one at a time, and count the breaks that turn a test red.
 
-    python benchmarks/mutants.py                # all of them, two at a time; prints a table and the count
-    python benchmarks/mutants.py --only train   # those of one room
+    python benchmarks/mutants.py                               # all of them; prints a table and the count
+    python benchmarks/mutants.py --only train                  # those of one room
+    python benchmarks/mutants.py --journal runs/mutants.json   # go on where an earlier run was stopped
 
-Each mutant is one replacement in a copy of the sources: a sign, an index, a factor, a dropped term. The tests that run
-are those of its room, up to the first failure. Nothing in the repository is changed.
+Each mutant is one replacement in a copy of the sources (`mutant_list.py`). The tests that run are those of its room, up
+to the first failure. Nothing in the repository is changed. A verdict in the journal holds until the file that is broken
+or the tests that it is tried with change. Programs that a break does not touch are compiled once, for all mutants.
 """
 
 import argparse
+import hashlib
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
+
+from mutant_list import MUTANTS, Mutant
 
 ROOT = Path(__file__).parents[1]
 SECONDS = 600
 
 
-class Mutant(NamedTuple):
-    """One break: in this file below src/leadax the text `old`, which stands there once, becomes `new`."""
-
-    file: str
-    old: str
-    new: str
-    tests: str
-
-
-# fmt: off
-MUTANTS = [
-    # data
-    Mutant("data/units.py", "spread = np.sqrt(_mean(deviations**2, seen))", "spread = _mean(deviations**2, seen)", "tests/data/test_units.py"),
-    Mutant("data/units.py", "return (states - _like(self.mean, states)) / _like(self.scale, states)", "return (states + _like(self.mean, states)) / _like(self.scale, states)", "tests/data/test_units.py"),
-    Mutant("data/units.py", "return tangents * _like(self.scale, tangents) / self.time", "return tangents * _like(self.scale, tangents) * self.time", "tests/data/test_units.py"),
-    Mutant("data/units.py", "return float(1 / np.sqrt(np.mean(changes[moving] / elapsed[moving])))", "return float(np.sqrt(np.mean(changes[moving] / elapsed[moving])))", "tests/data/test_units.py"),
-    Mutant("data/batch.py", "index = (np.arange(data.times.shape[2]) + start[..., None])", "index = (np.arange(data.times.shape[2]) + 0 * start[..., None])", "tests/data/test_batch.py"),
-    Mutant("data/batch.py", "np.where(seen, shift(units.standard(data.states)), 0.0)", "np.where(seen, shift(units.standard(data.states)), 1.0)", "tests/data/test_batch.py"),
-    Mutant("data/holdouts.py", "states=np.where(early & ~first, np.nan, data.states)", "states=np.where(early, np.nan, data.states)", "tests/data/test_holdouts.py"),
-    Mutant("data/_canonical.py", 'order = np.argsort(~real, axis=1, kind="stable")', 'order = np.argsort(real, axis=1, kind="stable")', "tests/data/test_trajectories.py"),
-    # systems
-    Mutant("systems/lotka_volterra.py", "p[\"alpha\"] * u", "p[\"alpha\"] + u", "tests/systems/test_lotka_volterra.py"),
-    # nets
-    Mutant("nets/mlp.py", "bent = self.factor * _stack.apply", "bent = 1.0 * _stack.apply", "tests/nets"),
-    Mutant("nets/swish.py", "return x * jax.nn.sigmoid(x * jax.nn.softplus(beta)) / 1.1", "return x * jax.nn.sigmoid(x * beta) / 1.1", "tests/nets"),
-    Mutant("nets/layers.py", "return jnp.tensordot(x, self.weight, axes=1)", "return jnp.tensordot(x, self.weight, axes=1) * 1.01", "tests/nets"),
-    Mutant("nets/circular.py", "jnp.roll(product, len(products) // 2 - tap, axis)", "jnp.roll(product, tap - len(products) // 2, axis)", "tests/nets"),
-    Mutant("nets/spectral.py", "lower = jnp.concatenate([-imaginary, real], axis=-1)", "lower = jnp.concatenate([imaginary, real], axis=-1)", "tests/nets"),
-    Mutant("nets/power.py", "back / jnp.where(size > 0, size, 1.0)", "image / jnp.where(size > 0, size, 1.0)", "tests/nets"),
-    Mutant("nets/recurrent.py", "memory = z * memory + (1 - z) * candidate", "memory = (1 - z) * memory + (1 - z) * candidate", "tests/nets"),
-    # rollout
-    Mutant("rollout/fixed.py", "return None if ends is None else _along(ends[0], ends[1] - ends[0], c)", "return None if ends is None else ends[0]", "tests/rollout"),
-    Mutant("rollout/fixed.py", "x = state if here is None else jnp.where(here.where, here.states, state)", "x = state", "tests/rollout"),
-    Mutant("rollout/steps.py", "departure = np.where(steps == landing[interval], interval, -1)", "departure = interval", "tests/rollout"),
-    Mutant("rollout/bounds.py", "return field(t, nearest, u) - (x - nearest)", "return field(t, nearest, u) + (x - nearest)", "tests/rollout"),
-    Mutant("rollout/tableaux.py", "[[1 / 3], [-1 / 3, 1.0], [1.0, -1.0, 1.0]]", "[[1 / 3], [1 / 3, 1.0], [1.0, -1.0, 1.0]]", "tests/rollout"),
-    # penalties
-    Mutant("penalties/norms.py", "squares = squares / (_power(self._squares(states), 0.5) + self.epsilon) ** 2", "squares = squares / (_power(self._squares(states), 0.5) + self.epsilon)", "tests/penalties"),
-    Mutant("penalties/omega.py", "return norm + self.alpha * lipschitz, (ours, theirs)", "return norm + lipschitz, (ours, theirs)", "tests/penalties"),
-    Mutant("penalties/weights.py", "return sum(squares[:-1], squares[-1] * factor**2)", "return sum(squares[:-1], squares[-1] * factor)", "tests/penalties"),
-    # methods
-    Mutant("methods/base.py", "return lambda t, x, u: whole(t, x, u) - part(t, x, u)", "return lambda t, x, u: whole(t, x, u)", "tests/methods"),
-    Mutant("methods/coda.py", "moved = [a + jnp.tensordot(w, context, axes=1)", "moved = [a - 2 * jnp.tensordot(w, context, axes=1)", "tests/methods"),
-    Mutant("methods/factored.py", "((a * jnp.broadcast_to(b, a.shape)) @ c).reshape(shape)", "(a @ c).reshape(shape)", "tests/methods"),
-    Mutant("methods/maml.py", "lambda s, d: s - self.inner_rate * d", "lambda s, d: s + self.inner_rate * d", "tests/methods"),
-    Mutant("methods/gbml.py", "return (Phase(self.first_share, (\"shared\",)), Phase(1 - self.first_share, (\"specific\",)))", "return (Phase(self.first_share, (\"specific\",)), Phase(1 - self.first_share, (\"shared\",)))", "tests/methods"),
-    Mutant("methods/dynamics.py", "forecast = x + size * change", "forecast = x + change", "tests/methods"),
-    Mutant("methods/prepare.py", "stack = lambda *leaves: jnp.repeat(jnp.stack(leaves), repeats, axis=0)", "stack = lambda *leaves: jnp.tile(jnp.stack(leaves), repeats)", "tests/train"),
-    Mutant("methods/infer.py", "free = jnp.ones(first.path[0].shape, bool).at[..., :observed].set(~known[0])", "free = jnp.ones(first.path[0].shape, bool)", "tests/methods/test_local.py"),
-    Mutant("methods/local.py", "t = shaped(np.where(real, times[:, :, window] - middle, 0.0))", "t = shaped(times[:, :, window] - middle)", "tests/methods/test_local.py"),
-    Mutant("methods/local.py", "squares = jnp.sum(individual**2 * real[..., None], axis=(0, 1)) / jnp.sum(real)", "squares = jnp.mean(individual**2, axis=(0, 1))", "tests/methods/test_local.py"),
-    Mutant("train/loss.py", "error = jnp.sum(squares[1:])", "error = jnp.sum(squares)", "tests/train/test_latent_loss.py"),
-    Mutant("train/loss.py", "present * jnp.sum(sums.prior)", "jnp.sum(sums.prior)", "tests/train/test_latent_loss.py"),
-    Mutant("data/noise.py", "weights /= np.linalg.norm(weights, axis=1, keepdims=True)", "weights /= np.abs(weights).sum(axis=1, keepdims=True)", "tests/data/test_noise.py"),
-    # defaults and describe
-    Mutant("defaults.py", "names -= weights", "names = names", "tests/train tests/methods tests/test_defaults.py"),
-    Mutant("describe.py", "return field.init and not omitted", 'return field.init and not omitted and field.name != "solver"', "tests/test_describe.py"),
-    Mutant("registry.py", "if isinstance(found, type) and issubclass(found, interfaces):", "if isinstance(found, type):", "tests/test_describe.py"),
-    # model
-    Mutant("model/model.py", "return (times - times[0]) / self.units.time, self", "return times - times[0], self", "tests/model"),
-    Mutant("model/fields.py", "return self.units.raw_tangent(jnp.mean(tangents, axis=0))", "return self.units.raw_tangent(tangents[0])", "tests/model"),
-    Mutant("model/forecast.py", "return jnp.mean(self.members, axis=0)", "return self.members[0]", "tests/model"),
-    # evaluate
-    Mutant("evaluate/evaluation.py", "channel_sums=np.asarray(sums, float) * squares", "channel_sums=np.asarray(sums, float)", "tests/evaluate"),
-    Mutant("evaluate/evaluation.py", "known = np.asarray(first_points(batch, warmup))", "known = np.asarray(first_points(batch, warmup + 1))", "tests/evaluate"),
-    Mutant("evaluate/errors.py", "jnp.square(jnp.where(rows(observed), rows(predicted - states), 0.0))", "jnp.square(rows(predicted - states))", "tests/evaluate tests/train"),
-    # train
-    Mutant("train/loss.py", "return regulariser.weight * jax.lax.stop_gradient(ratio) * total", "return regulariser.weight * ratio * total", "tests/train"),
-    Mutant("train/loss.py", "error = jnp.sum(sums.error) / count", "error = jnp.mean(sums.error / sums.observed)", "tests/train/test_loss.py"),
-    Mutant("train/step.py", "jax.random.fold_in(jax.random.wrap_key_data(state.key), state.step)", "jax.random.fold_in(jax.random.wrap_key_data(state.key), 0)", "tests/train"),
-    Mutant("train/step.py", "jnp.where(good, a, b), new, state)", "jnp.where(True, a, b), new, state)", "tests/train"),
-    Mutant("train/step.py", "return only(place < middle), only((place >= middle) | (count == 1))", "return only(place < middle), only(place >= 0)", "tests/train tests/methods"),
-    Mutant("train/optimisers.py", "half_wave = lambda share: 0.5 * (1 + jnp.cos(jnp.pi * share))", "half_wave = lambda share: 0.5 * (1 + jnp.cos(0.9 * jnp.pi * share))", "tests/train"),
-    Mutant("train/sampling.py", "jnp.asarray(1 + step // self.every, float)", "jnp.asarray(step // self.every, float)", "tests/train src/leadax/train/sampling.py"),
-    Mutant("train/loop.py", "better = jnp.asarray(np.nan_to_num(error, nan=np.inf) < np.asarray(self.error))", "better = jnp.asarray(np.nan_to_num(error, nan=np.inf) > np.asarray(self.error))", "tests/train"),
-    Mutant("train/loop.py", "return good._replace(rate=np.where(wrong, good.rate * np.float32(0.5), good.rate).astype(good.rate.dtype))", "return good", "tests/train"),
-    Mutant("train/run_folder.py", "refuse_another(folder, entry(about, \"config\", dict, str(folder)), config.to_json())", "pass", "tests/train"),
-    Mutant("train/run_folder.py", "if seal != _digest(document):", "if False:", "tests/train"),
-    Mutant("train/finish.py", "training.steps / max(training.seconds, 1e-9)", "training.seconds / max(training.steps, 1e-9)", "tests/train tests/cli"),
-    # adapt
-    Mutant("adapt/schemes.py", "return model.method, Start(_new_levels(model, data, key), (\"specific\",))", "return model.method, Start(_new_levels(model, data, key))", "tests/adapt"),
-    Mutant("adapt/reliability.py", "if share > usual + 0.1:", "if share > usual + 10:", "tests/adapt/test_mixture.py"),
-    Mutant("adapt/trial.py", "outcome.error < MUCH_BETTER * best.error", "outcome.error > MUCH_BETTER * best.error", "tests/adapt"),
-    Mutant("methods/mixture.py", "directions=left[:, : method.count] / math.sqrt(method.known)", "directions=left[:, : method.count] * math.sqrt(method.known)", "tests/adapt/test_mixture.py"),
-    # choose
-    Mutant("choose/verdict.py", "if error <= best.nmse:", "if error <= 0:", "tests/choose/test_verdict.py"),
-    # yardsticks
-    Mutant("yardsticks/rules.py", "expm(numbers[\"matrix\"] * sizes[:, None, None])", "expm(-numbers[\"matrix\"] * sizes[:, None, None])", "tests/yardsticks"),
-    Mutant("data/holdouts.py", "(i % count == fold) == inside", "(i % count == 0) == inside", "tests/data/test_holdouts.py"),
-    Mutant("evaluate/solver_gap.py", "exact = _adaptive(field, model.units.standard(start), model.units.clock(times))", "exact = _adaptive(field, model.units.standard(start), times)", "tests/train/test_time.py"),
-    # theory, report, cli
-    Mutant("cli/console.py", "return None if isinstance(value, float) and not math.isfinite(value) else value", "return value", "tests/cli"),
-]
-# fmt: on
-
-
 class Verdict(NamedTuple):
-    """What became of a mutant."""
+    """What became of a mutant, and what was tried: `key` is a digest of the break, its file and its tests."""
 
-    mutant: Mutant
+    key: str
+    file: str
+    new: str
     noticed: bool
     seconds: float
     note: str
 
 
-def try_mutant(mutant: Mutant) -> Verdict:
+def key_of(mutant: Mutant) -> str:
+    """Another one as soon as the break, the file that it is in or the tests that are run are others."""
+    digest = hashlib.sha256(repr(mutant).encode())
+    digest.update((ROOT / "src" / "leadax" / mutant.file).read_bytes())
+    for place in (*mutant.tests.split(), "tests/engine.py", "tests/conftest.py"):
+        path = ROOT / place
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def try_mutant(mutant: Mutant, cache: Path) -> Verdict:
     """Run the room's tests against a copy of the sources with this break."""
     begin = time.perf_counter()
+    verdict = lambda noticed, note: Verdict(
+        key_of(mutant), mutant.file, mutant.new, noticed, round(time.perf_counter() - begin, 1), note
+    )
     with tempfile.TemporaryDirectory() as folder:
         sources = Path(folder) / "src"
         shutil.copytree(ROOT / "src", sources, symlinks=False, ignore=shutil.ignore_patterns("__pycache__"))
         path = sources / "leadax" / mutant.file
         text = path.read_text()
         if text.count(mutant.old) != 1:
-            return Verdict(mutant, False, 0.0, f"`old` stands there {text.count(mutant.old)} times: mend the list")
+            return verdict(False, f"`old` stands there {text.count(mutant.old)} times: mend the list")
         path.write_text(text.replace(mutant.old, mutant.new))
-        tests = [test.replace("src/", f"{sources}/") for test in mutant.tests.split()]
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider", *tests]
-        environment = {**os.environ, "PYTHONPATH": str(sources), "PYTHONDONTWRITEBYTECODE": "1"}
         try:
-            done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=SECONDS)
+            done = subprocess.run(
+                [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider", *_tests(mutant, sources)],
+                cwd=ROOT,
+                env=_environment(sources, cache),
+                capture_output=True,
+                text=True,
+                timeout=SECONDS,
+            )
         except subprocess.TimeoutExpired:
-            return Verdict(mutant, True, time.perf_counter() - begin, "the tests hang")
-    last = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    note = last[0].split(" - ")[0] if last else done.stdout.strip().splitlines()[-1:]
-    return Verdict(mutant, done.returncode == 1, time.perf_counter() - begin, str(note))
+            return verdict(True, "the tests hang")
+    lines = done.stdout.strip().splitlines()
+    failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
+    return verdict(done.returncode == 1, (failed or lines[-1:] or ["nothing was printed"])[0].split(" - ")[0])
+
+
+def _tests(mutant: Mutant, sources: Path) -> list[str]:
+    """The places that pytest is given; doctests are those of the copy."""
+    return [test.replace("src/", f"{sources}/") for test in mutant.tests.split()]
+
+
+def _environment(sources: Path, cache: Path) -> dict[str, str]:
+    compiled = {"JAX_COMPILATION_CACHE_DIR": str(cache), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1"}
+    return {**os.environ, **compiled, "PYTHONPATH": str(sources), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def _known(journal: Path | None) -> dict[str, Verdict]:
+    rows = json.loads(journal.read_text()) if journal and journal.exists() else []
+    return {row["key"]: Verdict(**row) for row in rows}
+
+
+def verdicts(chosen: list[Mutant], journal: Path | None, workers: int) -> Iterator[Verdict]:
+    """One after the other, those in the journal at once; each is written there as soon as it is known."""
+    known = _known(journal)
+    with tempfile.TemporaryDirectory() as cache, ThreadPoolExecutor(workers) as pool:
+        tried = pool.map(lambda mutant: known.get(key_of(mutant)) or try_mutant(mutant, Path(cache)), chosen)
+        for verdict in tried:
+            known[verdict.key] = verdict
+            if journal:
+                journal.parent.mkdir(parents=True, exist_ok=True)
+                journal.write_text(json.dumps([row._asdict() for row in known.values()], indent=1) + "\n")
+            yield verdict
 
 
 def main() -> int:
     """Try them all; the exit status is 1 if fewer than 95 % are noticed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="mutants whose file begins with this")
+    parser.add_argument("--journal", type=Path, help="a JSON file that verdicts are kept in")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     options = parser.parse_args()
     chosen = [mutant for mutant in MUTANTS if mutant.file.startswith(options.only)]
     noticed = 0
-    with ThreadPoolExecutor(options.workers) as pool:
-        for verdict in pool.map(try_mutant, chosen):
-            noticed += verdict.noticed
-            mark = "noticed" if verdict.noticed else "MISSED "
-            print(
-                f"{mark} {verdict.seconds:5.0f} s  {verdict.mutant.file}: {verdict.mutant.new[:60]!r}  {verdict.note}",
-                flush=True,
-            )
+    for verdict in verdicts(chosen, options.journal, options.workers):
+        noticed += verdict.noticed
+        mark = "noticed" if verdict.noticed else "MISSED "
+        print(f"{mark} {verdict.seconds:5.0f} s  {verdict.file}: {verdict.new[:60]!r}  {verdict.note}", flush=True)
     print(f"{noticed} of {len(chosen)} noticed ({noticed / max(len(chosen), 1):.0%})")
     return 0 if noticed >= 0.95 * len(chosen) else 1
 

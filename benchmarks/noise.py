@@ -29,8 +29,9 @@ from leadax.data.latent import Latent
 from leadax.data.noise import noise_level
 from leadax.evaluate.errors import forecasts, known_points
 from leadax.methods import METHODS
+from leadax.train.request import Request, chosen_defaults
 from leadax.train.step import Span, advance
-from leadax.train.trainer import Request, chosen_defaults
+from leadax.train.trainer import Trainer
 
 RESULTS = Path(__file__).with_name("noise.json")
 KEYS = ("data", "noise", "method", "latent", "steps", "seeds")
@@ -288,7 +289,7 @@ def _stepping(data: lx.Trajectories, latent: Latent, steps: int) -> Callable[[],
     """A function that takes so many training steps, at the end of which restarts are rare."""
     asked = Request(data, jr.key(0), 10 * steps, 1, None, None, "adam", chosen_defaults(data, None, latent, ()),
                     lx.Recipe(), None)  # fmt: skip
-    trainer = asked.trainer([lx.Leads()], [None])
+    trainer = Trainer.of(asked, [lx.Leads()], [None])
     task, state = trainer.task, trainer._first_state()
     span = Span(jnp.array(0), jnp.array(10 * steps))
 

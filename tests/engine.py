@@ -16,7 +16,7 @@ from leadax.methods import Levels
 from leadax.nets import MLP
 from leadax.train import Recipe
 from leadax.train.loss import first_carry
-from leadax.train.trainer import Request, chosen_defaults
+from leadax.train.request import Request, chosen_defaults
 
 # Programs are compiled once per shape: tests that use these nets, methods and data share them.
 tiny = functools.partial(MLP, width=8, depth=2)

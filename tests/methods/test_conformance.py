@@ -31,6 +31,7 @@ from leadax.describe import describe, restore
 from leadax.methods import METHODS, ContextPenalty
 from leadax.nets import MLP
 from leadax.train import Interrupted, Start, loop
+from leadax.train.trainer import Trainer
 
 DATA = decays()
 NOVEL = Trajectories.from_arrays(DATA.times, 1.2 * DATA.states, environments=["new", "newer"])
@@ -124,7 +125,7 @@ def test_new_environments(name):
 def test_first_parameters(name):
     """The same key gives the same ones, another key others; environments start apart, where they should."""
     request = lambda key: request_of(DATA, key=jr.key(key), optimiser=SGD, recipe=RECIPE)
-    first = lambda key: request(key).trainer([build(name)], [None])._first_state()
+    first = lambda key: Trainer.of(request(key), [build(name)], [None])._first_state()
     levels, again, other = (first(key).levels for key in (0, 0, 1))
     assert same_bits(levels, again)
     for weights in jax.tree.leaves(levels.specific):

@@ -14,6 +14,7 @@ from leadax.data.layout import Layout
 from leadax.records import Snapshot, Training
 from leadax.train import advice
 from leadax.train.advice import after_training, before_training
+from leadax.train.trainer import Trainer
 
 WHOLE = oscillators()[0]
 ALONE = Trajectories.from_arrays(WHOLE.times, WHOLE.states[..., :1])
@@ -40,7 +41,7 @@ def test_more_unknowns_than_data():
 
 def trained_to(error, layout, kept=None):
     """A model of two members whose training ended at this root mean square error."""
-    config = request_of(oscillators(0.1)[0]).trainer([untrained().method], [None]).configs[0]
+    config = Trainer.of(request_of(oscillators(0.1)[0]), [untrained().method], [None]).configs[0]
     look = lambda step, e: Snapshot(step, (1.0,) * 2, (e**2,) * 2, (0.0,) * 2, None, 1.0)
     history = (look(1, 1.0), look(2, error))
     return dataclasses.replace(untrained(layout=layout), training=Training(config, 2, history, kept))

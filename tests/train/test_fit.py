@@ -34,7 +34,8 @@ from leadax import (
 from leadax.data.units import Box
 from leadax.records import Snapshot
 from leadax.train import Interrupted, Start, loop
-from leadax.train.trainer import Request, chosen_defaults
+from leadax.train.request import Request, chosen_defaults
+from leadax.train.trainer import Trainer
 
 DATA = decays()
 TEST = decays(trajectories=3)
@@ -49,7 +50,7 @@ def train(method=LINEAR, data=DATA, recipe=None, **settings):
 
 def trainer_of(method=LINEAR, data=DATA, recipe=Recipe(), **settings):
     """What `fit` is about to run."""
-    return request_of(data, recipe=recipe, **{"steps": 23, **settings}).trainer([method], [None])
+    return Trainer.of(request_of(data, recipe=recipe, **{"steps": 23, **settings}), [method], [None])
 
 
 @pytest.fixture(scope="module")
@@ -189,9 +190,9 @@ def test_a_net_of_ones_choice_gets_the_same_units():
     """As the default net does, for data with a mean of 100."""
     far = Trajectories.from_arrays(DATA.times, DATA.states + 100)
     chosen, default = (trainer_of(method, far) for method in (Leads(net=tiny), Leads()))
-    assert chosen.defaults.units == default.defaults.units
+    assert chosen.request.defaults.units == default.request.defaults.units
     assert same_bits(chosen.task.batch, default.task.batch)
-    assert chosen.defaults.units.mean[0] > 100
+    assert chosen.request.defaults.units.mean[0] > 100
     np.testing.assert_allclose(np.mean(chosen.task.batch.states, axis=(0, 1, 2)), 0.0, atol=1e-5)
 
 

@@ -15,8 +15,9 @@ from leadax.evaluate.errors import forecasts, known_points
 from leadax.methods import METHODS
 from leadax.methods.local import Local, Population, blank_population
 from leadax.train import Interrupted
+from leadax.train.request import chosen_defaults
 from leadax.train.step import Span, advance
-from leadax.train.trainer import chosen_defaults
+from leadax.train.trainer import Trainer
 
 DATA = decays()
 TEST = decays(trajectories=3)
@@ -115,7 +116,7 @@ def test_every_method(name):
     """Only traced, since compiling all of them takes long: a step moves what is local, and a warm-up is inferred."""
     solver = {} if name == "ft-rnn" else {"solver": "euler"}
     defaults = chosen_defaults(DATA, None, ALL, ())
-    trainer = request_of(DATA, steps=4, defaults=defaults).trainer([build(name, **solver)], [None])
+    trainer = Trainer.of(request_of(DATA, steps=4, defaults=defaults), [build(name, **solver)], [None])
     task, state = trainer.task, jax.eval_shape(trainer._first_state)
     assert isinstance(state.levels.local, Local)
     for stage in task.stages:

@@ -18,6 +18,7 @@ from leadax.nets import Dense, SpectralConvolution
 from leadax.nets.architecture import architecture
 from leadax.train.loop import Span, advance
 from leadax.train.optimisers import Optimiser, matrix_axes, rate_for
+from leadax.train.trainer import Trainer
 
 DATA = decays()
 
@@ -41,7 +42,7 @@ def test_how_the_rate_changes():
 def test_steps_follow_the_rate_of_their_phase():
     """The first step of Adam is as long as the rate, wherever in a phase it is taken."""
     request = request_of(DATA, steps=10)
-    trainer = request.trainer([LINEAR], [0.02])
+    trainer = Trainer.of(request, [LINEAR], [0.02])
     task, state = trainer.task, trainer._first_state()
     for begin, length, step in ((0, 10, 0), (0, 10, 5), (4, 8, 6)):
         now = jax.tree.map(jnp.array, state._replace(step=jnp.full(1, step, jnp.int32)))

@@ -19,6 +19,7 @@ from leadax.train import Interrupted, Start, loop
 from leadax.train.optimisers import Optimiser
 from leadax.train.run_folder import STATE
 from leadax.train.step import Plan, Span, _halves, first_state, train_step
+from leadax.train.trainer import Trainer
 
 GBML = Gbml(net=Linear, solver="euler", first_share=0.4)
 BOUNDARY = 8
@@ -59,7 +60,7 @@ def test_first_what_is_shared_then_what_is_specific(whole, tmp_path, monkeypatch
     assert not any(np.any(a) for a in saved(tmp_path, BOUNDARY, "specific"))
     # In the first phase it is One-For-All: as a run of that phase alone, in which the learning rate falls to zero.
     first = request_of(decays())
-    start = Start(first.trainer([GBML], [None])._first_state().levels, ("shared",))
+    start = Start(Trainer.of(first, [GBML], [None])._first_state().levels, ("shared",))
     alone = train(steps=BOUNDARY, start=start)
     # Only the draws of points differ where the key is used otherwise: it is the same here.
     assert same_bits(saved(tmp_path, BOUNDARY, "shared"), jax.tree.leaves(alone.levels.shared))
@@ -84,7 +85,7 @@ def test_first_what_is_shared_then_what_is_specific(whole, tmp_path, monkeypatch
 def test_shares_of_the_steps(share, steps, stages):
     """A step cannot be divided, and a phase without a step is left out."""
     request = request_of(decays(), steps=steps)
-    task = request.trainer([Gbml(net=Linear, first_share=share)], [None]).task
+    task = Trainer.of(request, [Gbml(net=Linear, first_share=share)], [None]).task
     assert [(stage.begin, stage.end, stage.plan.trainable) for stage in task.stages] == stages
 
 
@@ -123,7 +124,7 @@ def test_going_back_across_the_boundary(recipe, good, monkeypatch):
     assert [snapshot.step for snapshot in model.training.history] == sorted({20, *range(every, 20, every)})
     # As the steps of both phases are, one after the other, with the rate that came out.
     request = request_of(decays(), optimiser=JUMP, recipe=Recipe(**recipe))
-    trainer = request.trainer([GBML], [None])
+    trainer = Trainer.of(request, [GBML], [None])
     state = by_hand(trainer.task, trainer._first_state(), {good: 0.5 ** len(warned)})
     assert same_bits(state.levels, model.levels)
 

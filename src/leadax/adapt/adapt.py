@@ -13,7 +13,7 @@ from ..methods.settings import positive
 from ..model import Model, check_fits
 from ..records import Reliability
 from ..train import Monitor, Recipe
-from ..train.trainer import check_held_out
+from ..train.request import check_held_out
 from .learner import Learner
 from .reliability import examine
 from .trial import Choice, chosen_scheme

@@ -10,7 +10,7 @@ from ..data import Trajectories
 from ..model import Model
 from ..train import Monitor, Recipe
 from ..train.fit import Conclude, carry_out
-from ..train.trainer import Request
+from ..train.request import Request
 from .schemes import check_scheme, defaults_of, set_up
 from .shared_only import shared_only
 

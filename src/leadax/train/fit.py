@@ -16,8 +16,9 @@ from ..model import Model
 from .advice import after_training, before_training
 from .finish import finish, finished_model
 from .recipe import Monitor, Recipe, Start
+from .request import Request, chosen_defaults
 from .run_folder import RunFolder
-from .trainer import Request, Trainer, chosen_defaults
+from .trainer import Trainer
 
 Conclude: TypeAlias = Callable[[Model], Model]
 
@@ -88,7 +89,7 @@ def carry_out(
 
     - `conclude`: what is added to the model once it is trained, before it is saved.
     """
-    trainer = request.trainer([method], [learning_rate])
+    trainer = Trainer.of(request, [method], [learning_rate])
     if run is None:
         return conclude(_advised(trainer, monitor, None))
     with RunFolder(run, monitor.warn).locked() as folder:
@@ -152,5 +153,5 @@ def fit_side_by_side(
         raise InputError(f"`learning_rates` must have one number per method, got {len(rates)} for {len(methods)}")
     chosen = chosen_defaults(train, defaults, latent, covariates)
     request = Request(train, key, steps, seeds, test, validation, optimiser, chosen, recipe, None)
-    trainer = request.trainer(methods, rates)
+    trainer = Trainer.of(request, methods, rates)
     return trainer.trained(monitor, None)

@@ -1,192 +1,37 @@
-"""A training run that is ready to go: what `fit` was asked for, checked and completed."""
+"""A training run that is ready to go."""
 
 import dataclasses
 from collections.abc import Sequence
 from functools import partial
+from typing import Self
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jaxtyping import Array, PyTree
 
 from .._types import PRNGKey
-from ..arrays import cast, fill, fingerprint, flatten
+from ..arrays import cast, fill, flatten
 from ..data import Trajectories
 from ..data.batch import Batch, with_slopes
 from ..data.derivatives import ESTIMATES
 from ..data.forcing import covariate_rows
-from ..data.latent import Latent
-from ..data.layout import Layout
-from ..defaults import Defaults, chosen_for
-from ..describe import describe
 from ..errors import InputError
-from ..evaluate.errors import check_warmup
 from ..methods import Levels, Method, Phase, Sizes
 from ..methods.local import first_local
 from ..methods.prefit import begun
 from ..methods.prepare import Frozen, prepare, side_by_side
-from ..methods.settings import positive
-from ..model import Model, check_order
+from ..model import Model
 from ..records import Config, Snapshot, Training
 from ..trend import Trend, trend_of
 from .loop import Best, HeldOut, Loop, Stage, Task, devices_for
-from .optimisers import Optimiser, rate_for
+from .optimisers import rate_for
 from .populations import with_population
-from .recipe import Monitor, Recipe, Start, key_numbers
+from .recipe import Monitor
+from .request import Request
 from .run_folder import RunFolder
-from .sampling import ScheduledSampling
 from .step import Plan, TrainState, first_state
-
-WARMUP = 5  # points that a forecast is told where something is hidden
-
-
-@dataclasses.dataclass(frozen=True)
-class Request:
-    """What `fit` was asked for, checked; without the method."""
-
-    train: Trajectories
-    key: PRNGKey
-    steps: int
-    seeds: int
-    test: Trajectories | None
-    validation: Trajectories | None
-    optimiser: str | optax.GradientTransformation
-    defaults: Defaults
-    recipe: Recipe
-    start: Start | None
-
-    def __post_init__(self):
-        positive("steps", self.steps)
-        positive("seeds", self.seeds)
-        key_numbers(self.key)
-        if self.test is not None:
-            check_held_out(self.train, self.test, "test")
-        if self.validation is not None:
-            check_held_out(self.train, self.validation, "validation")
-        for data in (self.test, self.validation):
-            if data is not None and self.recipe.warmup is not None:
-                check_warmup(self.recipe.warmup, data)
-        if self.recipe.match in ESTIMATES and (self.layout.hidden or self.layout.individual):
-            raise InputError("derivatives of what is hidden or individual cannot be matched: match `trajectories`")
-
-    def trainer(self, methods: Sequence[Method], rates: Sequence[float | None]) -> "Trainer":
-        """Everything that training these methods takes."""
-        defaults, layout = self.defaults, self.layout
-        sizes = Sizes(layout.state_shape(self.train.state_shape), len(self.train.environments), layout.seen)
-        methods = [self._completed(method, defaults, sizes) for method in methods]
-        optimiser = self._optimiser(defaults)
-        numbers = [rate_for(optimiser, rate, defaults.learning_rate) for rate in rates]
-        configs = [self._config(m, r, defaults) for m, r in zip(methods, numbers, strict=True)]
-        longest = None if defaults.longest_step is None else defaults.longest_step / defaults.units.time
-        batch = self._prepared(self.train, methods[0], longest)
-        if self.recipe.match in ESTIMATES:
-            batch = with_slopes(batch, ESTIMATES[self.recipe.match])
-        task = Task(
-            method=side_by_side(methods, self.seeds, self.recipe.dtype),
-            stages=self._stages(methods[0], optimiser, defaults),
-            sampling=self.sampling,
-            steps=self.steps,
-            look_every=self.recipe.look_every,
-            checkpoint_every=self.recipe.checkpoint_every,
-            batch=batch,
-            environments=self.train.environments,
-            test=self._held_out(self.test, methods[0], defaults, batch),
-            validation=self._held_out(self.validation, methods[0], defaults, batch),
-            config=configs[0],
-            retry=self.recipe.on_divergence == "retry",
-            devices=devices_for(len(methods) * self.seeds),
-        )
-        return Trainer(self, task, sizes, tuple(methods), tuple(numbers), tuple(configs), defaults)
-
-    @property
-    def layout(self) -> Layout:
-        """What states and inputs are made of."""
-        assert self.defaults.layout is not None, "`chosen_defaults` fills it in"
-        return self.defaults.layout
-
-    @property
-    def sampling(self) -> ScheduledSampling:
-        """How often forecasts restart."""
-        share = self.defaults.restart_share
-        chosen = ScheduledSampling() if share is None else ScheduledSampling.until(share, self.steps)
-        return self.recipe.sampling or chosen
-
-    @property
-    def weight_decay(self) -> float:
-        """γ of the prior of weights."""
-        asked = self.recipe.weight_decay
-        return self.defaults.weight_decay if asked is None else asked
-
-    @property
-    def warmup(self) -> int:
-        """How many points of a held-out trajectory a forecast is told."""
-        unseen = self.layout.hidden or self.layout.individual
-        return self.recipe.warmup or (_shortened(WARMUP, self.train) if unseen else 1)
-
-    def _prepared(self, data: Trajectories, method: Method, longest: float | None) -> Batch:
-        defaults = self.defaults
-        box = None if defaults.box is None else defaults.box.with_hidden(self.layout.hidden)
-        rules = {"longest": longest, "box": box, "dtype": self.recipe.dtype, "layout": self.layout}
-        return prepare(data, defaults.units, method, **rules)
-
-    def _completed(self, method: Method, defaults: Defaults, sizes: Sizes) -> Method:
-        if not isinstance(method, Method):
-            raise InputError(f"`method` must be a method, such as `Leads()`, got {method!r}")
-        return defaults.complete(method, sizes)
-
-    def _optimiser(self, defaults: Defaults) -> Optimiser:
-        if not isinstance(self.optimiser, str) and self.recipe.decay is not None:
-            raise InputError("`decay` cannot be combined with an Optax optimiser: give that optimiser a schedule")
-        return Optimiser(self.optimiser, self.recipe.decay or "cosine", defaults.clip)
-
-    def _stages(self, method: Method, optimiser: Optimiser, defaults: Defaults) -> tuple[Stage, ...]:
-        phases = method.phases() if self.start is None else (Phase(1.0, self.start.trainable),)
-        ends = np.round(np.cumsum([phase.share for phase in phases]) * self.steps).astype(int).tolist()
-        size = self.recipe.batch_size or (defaults.batch_size if self.start is None else None)
-        # What is local learns in every phase: it belongs to the data, not to what is known of other environments.
-        learns = lambda phase: tuple(dict.fromkeys((*phase.trainable, "local")))
-        plans = [Plan(optimiser, size, learns(p), p.meta, self.weight_decay) for p in phases]
-        stages = zip(plans, [0, *ends[:-1]], ends, strict=True)
-        return tuple(Stage(plan, begin, end) for plan, begin, end in stages if end > begin)
-
-    def _held_out(self, data: Trajectories | None, method: Method, defaults: Defaults, batch: Batch) -> HeldOut | None:
-        if data is None:
-            return None
-        prepared = self._prepared(data, method, longest_step(batch))
-        return HeldOut(prepared, defaults.units, data, self.recipe.protocol, self.warmup, batch)
-
-    def _config(self, method: Method, rate: float, defaults: Defaults) -> Config:
-        recipe, start = self.recipe, self.start
-        named = isinstance(self.optimiser, str)  # an Optax optimiser has a schedule and a clipping of its own
-        return Config(
-            method=describe(method),
-            units=describe(defaults.units),
-            steps=int(self.steps),
-            learning_rate=rate,
-            decay=(recipe.decay or "cosine") if named else "none",
-            optimiser=self._optimiser(defaults).name,
-            clip=defaults.clip if named else None,
-            longest_step=defaults.longest_step,
-            box=describe(defaults.box),
-            sampling=describe(self.sampling),
-            weight_decay=self.weight_decay,
-            batch_size=recipe.batch_size or (defaults.batch_size if start is None else None),
-            match=recipe.match,
-            trainable=None if start is None else start.trainable,
-            look_every=recipe.look_every,
-            seeds=int(self.seeds),
-            key=key_numbers(self.key),
-            protocol=recipe.protocol,
-            layout=describe(self.layout),
-            warmup=self.warmup,
-            dtype=str(jnp.dtype(recipe.dtype)),
-            train=self.train.fingerprint,
-            test=None if self.test is None else self.test.fingerprint,
-            validation=None if self.validation is None else self.validation.fingerprint,
-            start=None if start is None else fingerprint(start.levels),
-        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -195,11 +40,17 @@ class Trainer:
 
     request: Request
     task: Task
-    sizes: Sizes
     methods: tuple[Method, ...]
     rates: tuple[float, ...]
     configs: tuple[Config, ...]
-    defaults: Defaults
+
+    @classmethod
+    def of(cls, request: Request, methods: Sequence[Method], rates: Sequence[float | None]) -> Self:
+        """Everything that training these methods takes."""
+        methods = [request.completed(method) for method in methods]
+        numbers = [rate_for(request.own_optimiser(), rate, request.defaults.learning_rate) for rate in rates]
+        configs = [request.config(m, r) for m, r in zip(methods, numbers, strict=True)]
+        return cls(request, _task(request, methods, configs[0]), tuple(methods), tuple(numbers), tuple(configs))
 
     def trained(self, monitor: Monitor, folder: RunFolder | None) -> list[Model]:
         """The model of each candidate: of the last step, or of the one that was best on the validation data."""
@@ -213,7 +64,7 @@ class Trainer:
         return [self._model(c, part, best, int(state.step[0]), loop) for c, part in enumerate(parts)]
 
     def _has_no_field(self) -> bool:
-        levels = jax.eval_shape(lambda: self.methods[0].init(self.sizes, key=jax.random.key(0)))
+        levels = jax.eval_shape(lambda: self.methods[0].init(self.request.sizes, key=jax.random.key(0)))
         one = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape[1:], a.dtype), levels[1])
         found: list[bool] = []
         jax.eval_shape(lambda s, e: found.append(self.methods[0].split(s, e) is None), levels[0], one)
@@ -226,7 +77,7 @@ class Trainer:
         keys = jnp.tile(keys, len(self.methods))
         rates = jnp.repeat(jnp.asarray(self.rates, dtype), request.seeds)
         numbers, static = eqx.partition(self.task.method, eqx.is_array)
-        about = (self.task.stages[0].plan, Frozen(static), self.sizes, str(jnp.dtype(dtype)))
+        about = (self.task.stages[0].plan, Frozen(static), self.request.sizes, str(jnp.dtype(dtype)))
         local = first_local(self.task.batch, request.layout, dtype)
         if request.start is None:
             return _first_states(*about, None, local, numbers, keys, rates, self.task.batch, self._trend())
@@ -241,7 +92,8 @@ class Trainer:
         if not options.get("degree"):
             return None
         request = self.request
-        found = trend_of(request.train, self.defaults.units, request.layout, options["degree"], options.get("region"))
+        units, layout = request.defaults.units, request.layout
+        found = trend_of(request.train, units, layout, options["degree"], options.get("region"))
         return found and jax.tree.map(lambda a: jnp.asarray(a, request.recipe.dtype), found)
 
     def _model(self, candidate: int, part: slice, best: Best, steps: int, loop: Loop) -> Model:
@@ -253,17 +105,69 @@ class Trainer:
         return Model(
             levels=jax.tree.map(lambda a: a[part], levels),
             method=self.methods[candidate],
-            units=self.defaults.units,
+            units=self.request.defaults.units,
             environments=data.environments,
             channels=data.channels,
             state_shape=data.state_shape,
             longest_step=longest_step(self.task.batch),
-            box=self.defaults.box,
+            box=self.request.defaults.box,
             training=Training(self.configs[candidate], steps, history, kept),
             layout=layout,
             covariates=covariate_rows(data, layout),
             warmup=self.request.warmup,
         )
+
+
+def _task(request: Request, methods: Sequence[Method], config: Config) -> Task:
+    defaults, recipe, method = request.defaults, request.recipe, methods[0]
+    longest = None if defaults.longest_step is None else defaults.longest_step / defaults.units.time
+    batch = _prepared(request, request.train, method, longest)
+    if recipe.match in ESTIMATES:
+        batch = with_slopes(batch, ESTIMATES[recipe.match])
+    return Task(
+        method=side_by_side(methods, request.seeds, recipe.dtype),
+        stages=_stages(request, method),
+        sampling=request.sampling,
+        steps=request.steps,
+        look_every=recipe.look_every,
+        checkpoint_every=recipe.checkpoint_every,
+        batch=batch,
+        environments=request.train.environments,
+        test=_held_out(request, request.test, method, batch),
+        validation=_held_out(request, request.validation, method, batch),
+        config=config,
+        retry=recipe.on_divergence == "retry",
+        devices=devices_for(len(methods) * request.seeds),
+    )
+
+
+def _prepared(request: Request, data: Trajectories, method: Method, longest: float | None) -> Batch:
+    defaults, layout = request.defaults, request.layout
+    box = None if defaults.box is None else defaults.box.with_hidden(layout.hidden)
+    return prepare(data, defaults.units, method, longest=longest, box=box, dtype=request.recipe.dtype, layout=layout)
+
+
+def _stages(request: Request, method: Method) -> tuple[Stage, ...]:
+    phases = method.phases() if request.start is None else (Phase(1.0, request.start.trainable),)
+    ends = np.round(np.cumsum([phase.share for phase in phases]) * request.steps).astype(int).tolist()
+    # What is local learns in every phase: it belongs to the data, not to what is known of other environments.
+    learns = lambda phase: tuple(dict.fromkeys((*phase.trainable, "local")))
+    common = (request.own_optimiser(), request.batch_size)
+    plans = [Plan(*common, learns(phase), phase.meta, request.weight_decay) for phase in phases]
+    stages = zip(plans, [0, *ends[:-1]], ends, strict=True)
+    return tuple(Stage(plan, begin, end) for plan, begin, end in stages if end > begin)
+
+
+def _held_out(request: Request, data: Trajectories | None, method: Method, batch: Batch) -> HeldOut | None:
+    if data is None:
+        return None
+    prepared = _prepared(request, data, method, longest_step(batch))
+    return HeldOut(prepared, request.defaults.units, data, request.recipe.protocol, request.warmup, batch)
+
+
+def longest_step(batch: Batch) -> float:
+    """The longest step that training takes, in standard time."""
+    return float(np.max(np.asarray(batch.steps.sizes)))
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))
@@ -294,55 +198,6 @@ def _first_states(
         return first_state(plan, method, begin, sizes.environments, for_state, rate)
 
     return jax.vmap(one)(levels, numbers, keys, rates)
-
-
-def chosen_defaults(
-    train: Trajectories, defaults: Defaults | None, latent: Latent | None, covariates: Sequence[str]
-) -> Defaults:
-    """The settings given, or those chosen from the data, with the layout of the data."""
-    if not isinstance(train, Trajectories):
-        raise InputError(f"`train` must be Trajectories, got {type(train).__name__}: use `leadax.load(FILE)`")
-    check_learnable(train)
-    if latent is not None and not isinstance(latent, Latent):
-        raise InputError(f"`latent` must be a `Latent`, such as `Latent(hidden=1)`, got {latent!r}")
-    return (defaults or chosen_for(train)).laid_out(train, latent, covariates)
-
-
-def check_learnable(data: Trajectories) -> None:
-    """An `InputError` unless every trajectory has two observed points to learn from."""
-    seen = data.observed.reshape(*data.times.shape, -1).any(axis=-1).sum(axis=-1)
-    for e, i in np.argwhere((data.lengths > 0) & (seen < 2))[:1]:
-        raise InputError(
-            f"{data.place(e, i)} has {seen[e, i]} observed point: at least 2 are needed to learn from it, remove it"
-        )
-
-
-def _shortened(warmup: int, data: Trajectories) -> int:
-    """A warm-up that leaves at least half of each trajectory to forecast."""
-    return max(1, min(warmup, int(data.lengths[data.lengths > 0].min()) // 2))
-
-
-def longest_step(batch: Batch) -> float:
-    """The longest step that training takes, in standard time."""
-    return float(np.max(np.asarray(batch.steps.sizes)))
-
-
-def check_held_out(train: Trajectories, data: Trajectories, name: str) -> None:
-    """An `InputError` unless test or validation data are of the kind trained on."""
-    if not isinstance(data, Trajectories):
-        raise InputError(f"`{name}` must be Trajectories, got {type(data).__name__}: use `leadax.load(FILE)`")
-    if data.environments != train.environments or data.state_shape != train.state_shape:
-        raise InputError(
-            f"the {name} data must have the environments and the state shape of the training data, "
-            f"{', '.join(train.environments)} and {train.state_shape}; "
-            f"got {', '.join(data.environments)} and {data.state_shape}"
-        )
-    check_order(data.channels, train.channels)
-    if (data.input_names, data.input_kinds) != (train.input_names, train.input_kinds):
-        raise InputError(
-            f"the {name} data must have the inputs of the training data, {', '.join(train.input_names) or 'none'}, "
-            f"got {', '.join(data.input_names) or 'none'}"
-        )
 
 
 def _part(snapshot: Snapshot, own: slice) -> Snapshot:

@@ -1,0 +1,182 @@
+"""What `fit` was asked for, checked and completed."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from .._types import PRNGKey
+from ..arrays import fingerprint
+from ..data import Trajectories
+from ..data.derivatives import ESTIMATES
+from ..data.latent import Latent
+from ..data.layout import Layout
+from ..defaults import Defaults, chosen_for
+from ..describe import describe
+from ..errors import InputError
+from ..evaluate.errors import check_warmup
+from ..methods import Method, Sizes
+from ..methods.settings import positive
+from ..model import check_order
+from ..records import Config
+from .optimisers import Optimiser
+from .recipe import Recipe, Start, key_numbers
+from .sampling import ScheduledSampling
+
+WARMUP = 5  # points that a forecast is told where something is hidden
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """What `fit` was asked for, checked; without the method."""
+
+    train: Trajectories
+    key: PRNGKey
+    steps: int
+    seeds: int
+    test: Trajectories | None
+    validation: Trajectories | None
+    optimiser: str | optax.GradientTransformation
+    defaults: Defaults
+    recipe: Recipe
+    start: Start | None
+
+    def __post_init__(self):
+        positive("steps", self.steps)
+        positive("seeds", self.seeds)
+        key_numbers(self.key)
+        if self.test is not None:
+            check_held_out(self.train, self.test, "test")
+        if self.validation is not None:
+            check_held_out(self.train, self.validation, "validation")
+        for data in (self.test, self.validation):
+            if data is not None and self.recipe.warmup is not None:
+                check_warmup(self.recipe.warmup, data)
+        if self.recipe.match in ESTIMATES and (self.layout.hidden or self.layout.individual):
+            raise InputError("derivatives of what is hidden or individual cannot be matched: match `trajectories`")
+
+    @property
+    def layout(self) -> Layout:
+        """What states and inputs are made of."""
+        assert self.defaults.layout is not None, "`chosen_defaults` fills it in"
+        return self.defaults.layout
+
+    @property
+    def sampling(self) -> ScheduledSampling:
+        """How often forecasts restart."""
+        share = self.defaults.restart_share
+        chosen = ScheduledSampling() if share is None else ScheduledSampling.until(share, self.steps)
+        return self.recipe.sampling or chosen
+
+    @property
+    def weight_decay(self) -> float:
+        """γ of the prior of weights."""
+        asked = self.recipe.weight_decay
+        return self.defaults.weight_decay if asked is None else asked
+
+    @property
+    def warmup(self) -> int:
+        """How many points of a held-out trajectory a forecast is told."""
+        unseen = self.layout.hidden or self.layout.individual
+        return self.recipe.warmup or (_shortened(WARMUP, self.train) if unseen else 1)
+
+    @property
+    def batch_size(self) -> int | None:
+        """How many trajectories of each environment a step sees; None: all of them."""
+        return self.recipe.batch_size or (self.defaults.batch_size if self.start is None else None)
+
+    @property
+    def sizes(self) -> Sizes:
+        """What the parameters of a method depend on."""
+        layout = self.layout
+        return Sizes(layout.state_shape(self.train.state_shape), len(self.train.environments), layout.seen)
+
+    def completed(self, method: Method) -> Method:
+        """The method with what it leaves open chosen."""
+        if not isinstance(method, Method):
+            raise InputError(f"`method` must be a method, such as `Leads()`, got {method!r}")
+        return self.defaults.complete(method, self.sizes)
+
+    def own_optimiser(self) -> Optimiser:
+        """How a gradient becomes a step."""
+        if not isinstance(self.optimiser, str) and self.recipe.decay is not None:
+            raise InputError("`decay` cannot be combined with an Optax optimiser: give that optimiser a schedule")
+        return Optimiser(self.optimiser, self.recipe.decay or "cosine", self.defaults.clip)
+
+    def config(self, method: Method, rate: float) -> Config:
+        """The record of it, with this method, complete, and this learning rate."""
+        recipe, start, defaults = self.recipe, self.start, self.defaults
+        named = isinstance(self.optimiser, str)  # an Optax optimiser has a schedule and a clipping of its own
+        return Config(
+            method=describe(method),
+            units=describe(defaults.units),
+            steps=int(self.steps),
+            learning_rate=rate,
+            decay=(recipe.decay or "cosine") if named else "none",
+            optimiser=self.own_optimiser().name,
+            clip=defaults.clip if named else None,
+            longest_step=defaults.longest_step,
+            box=describe(defaults.box),
+            sampling=describe(self.sampling),
+            weight_decay=self.weight_decay,
+            batch_size=self.batch_size,
+            match=recipe.match,
+            trainable=None if start is None else start.trainable,
+            look_every=recipe.look_every,
+            seeds=int(self.seeds),
+            key=key_numbers(self.key),
+            protocol=recipe.protocol,
+            layout=describe(self.layout),
+            warmup=self.warmup,
+            dtype=str(jnp.dtype(recipe.dtype)),
+            train=self.train.fingerprint,
+            test=None if self.test is None else self.test.fingerprint,
+            validation=None if self.validation is None else self.validation.fingerprint,
+            start=None if start is None else fingerprint(start.levels),
+        )
+
+
+def chosen_defaults(
+    train: Trajectories, defaults: Defaults | None, latent: Latent | None, covariates: Sequence[str]
+) -> Defaults:
+    """The settings given, or those chosen from the data, with the layout of the data."""
+    if not isinstance(train, Trajectories):
+        raise InputError(f"`train` must be Trajectories, got {type(train).__name__}: use `leadax.load(FILE)`")
+    check_learnable(train)
+    if latent is not None and not isinstance(latent, Latent):
+        raise InputError(f"`latent` must be a `Latent`, such as `Latent(hidden=1)`, got {latent!r}")
+    return (defaults or chosen_for(train)).laid_out(train, latent, covariates)
+
+
+def check_learnable(data: Trajectories) -> None:
+    """An `InputError` unless every trajectory has two observed points to learn from."""
+    seen = data.observed.reshape(*data.times.shape, -1).any(axis=-1).sum(axis=-1)
+    for e, i in np.argwhere((data.lengths > 0) & (seen < 2))[:1]:
+        raise InputError(
+            f"{data.place(e, i)} has {seen[e, i]} observed point: at least 2 are needed to learn from it, remove it"
+        )
+
+
+def _shortened(warmup: int, data: Trajectories) -> int:
+    """A warm-up that leaves at least half of each trajectory to forecast."""
+    return max(1, min(warmup, int(data.lengths[data.lengths > 0].min()) // 2))
+
+
+def check_held_out(train: Trajectories, data: Trajectories, name: str) -> None:
+    """An `InputError` unless test or validation data are of the kind trained on."""
+    if not isinstance(data, Trajectories):
+        raise InputError(f"`{name}` must be Trajectories, got {type(data).__name__}: use `leadax.load(FILE)`")
+    if data.environments != train.environments or data.state_shape != train.state_shape:
+        raise InputError(
+            f"the {name} data must have the environments and the state shape of the training data, "
+            f"{', '.join(train.environments)} and {train.state_shape}; "
+            f"got {', '.join(data.environments)} and {data.state_shape}"
+        )
+    check_order(data.channels, train.channels)
+    if (data.input_names, data.input_kinds) != (train.input_names, train.input_kinds):
+        raise InputError(
+            f"the {name} data must have the inputs of the training data, {', '.join(train.input_names) or 'none'}, "
+            f"got {', '.join(data.input_names) or 'none'}"
+        )
