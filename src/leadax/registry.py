@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar, cast
 
+from ._atomic import one_line
 from .errors import InputError, lookup
 
 T = TypeVar("T")
@@ -59,6 +60,8 @@ def import_object(path: str) -> Any:
         raise InputError(f"`{path}` cannot be imported: {error}; is its folder on PYTHONPATH?") from error
     except ValueError:
         raise InputError(f"`{path}` is not an import path: write `package.module:Name`") from None
+    except Exception as error:  # whatever is wrong with a module of a user's own
+        raise InputError(f"`{path}` cannot be imported: {type(error).__name__}: {one_line(error)}") from error
     for part in name.split("."):
         if not part or not hasattr(found, part):
             raise InputError(f"`{path}` cannot be imported: module `{module}` has no `{name}`")

@@ -62,3 +62,19 @@ def test_a_simulation_that_blows_up_writes_nothing(place, capsys):
 def test_same_seed_same_data(place, printed):
     drawn = lambda seed: printed("simulate", "mine:RANDOM", "r.csv", "--seed", seed, "--overwrite")["fingerprint"]
     assert drawn("3") == drawn("3") != drawn("4")
+
+
+def test_an_error_of_a_users_own_function_is_one_line(place, refused):
+    """Where it was raised is said; what is no function of a net is refused before anything else."""
+    Path("theirs.py").write_text(
+        "def broken(shape, *, key):\n    return 1 / 0\n\n\ndef number(shape, *, key):\n    return 3\n\n\nBAD = []\n"
+    )
+    Path("unreadable.py").write_text("def (:\n")
+    Path("raising.py").write_text("1 / 0\n")
+    net = lambda name, **status: refused("train", "train.csv", "--out", "x", "--steps", "2", "--net", name, **status)
+    assert "theirs.py, line 2: ZeroDivisionError: division by zero" in net("theirs:broken", status=1)
+    assert "`number` gives int, expected a Net" in net("theirs:number")
+    assert "builds no net by `(state_shape, *, key, inputs)`" in net("os:system")
+    assert "builds no net" in net("builtins:max")
+    assert "`unreadable:x` cannot be imported: SyntaxError" in net("unreadable:x")
+    assert "`raising:x` cannot be imported: ZeroDivisionError" in net("raising:x")

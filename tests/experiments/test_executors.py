@@ -164,6 +164,7 @@ def test_a_cluster_loses_a_worker(tmp_path, dask):
     victim = next(worker for worker in workers if str(worker.pid) in begun())
     victim.send_signal(signal.SIGKILL)
     thread.join(timeout=60)
+    assert not thread.is_alive(), "the command must end, too"
     assert numbers(outcomes[0].rows) == NUMBERS
     assert not outcomes[0].failures
     logs = [log.read_text().split() for log in tmp_path.glob(f"runs/*/{WORKED}")]

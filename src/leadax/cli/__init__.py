@@ -16,6 +16,7 @@ from .console import message
 from .demo import demo
 from .evaluate import evaluate
 from .explain import explain
+from .own import fault
 from .parsing import parse
 from .predict import predict
 from .report import report
@@ -78,9 +79,11 @@ def run(arguments: Sequence[str]) -> int:
     except RecursionError:
         return _told("error: something is nested too deeply", 1)
     except Exception as error:
-        if not _out_of_memory(error):
+        if _out_of_memory(error):
+            return _told("error: out of memory: try fewer seeds, a smaller --batch-size or a smaller net", 1)
+        if (where := fault(error)) is None:
             raise
-        return _told("error: out of memory: try fewer seeds, a smaller --batch-size or a smaller net", 1)
+        return _told(f"error: {where}: {type(error).__name__}: {one_line(error)}", 1)
     return 0
 
 

@@ -6,6 +6,7 @@ Only what a user typed is imported, never what a file says: importing a module r
 import functools
 import inspect
 import sys
+import traceback
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_MODULES: set[str] = set()  # that users named
+
 
 def imported(path: str) -> Any:
     """What `package.module:Name` names, where modules in the current folder can be imported too."""
@@ -27,7 +30,15 @@ def imported(path: str) -> Any:
         sys.path.insert(0, here)
     if ":" not in path:
         raise InputError(f"`{path}` is not an import path: write `package.module:Name`")
+    _MODULES.add(path.partition(":")[0])
     return import_object(path)
+
+
+def fault(error: Exception) -> str | None:
+    """Where in a module that the user named an error was raised; None if it was in none of them."""
+    frames = [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    own = [(frame, line) for frame, line in frames if frame.f_globals.get("__name__") in _MODULES]
+    return f"{Path(own[-1][0].f_code.co_filename).name}, line {own[-1][1]}" if own else None
 
 
 def all_imported(paths: Iterable[str]) -> list[Any]:
@@ -93,7 +104,7 @@ def called(name: str, build: Any, *arguments: Any, **settings: Any) -> Any:
     """What a class or function of the user's gives; an `InputError` if it takes other arguments."""
     try:
         inspect.signature(build).bind(*arguments, **settings)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:  # some functions of C do not say what they take
         given = f"with {', '.join(map(repr, arguments))}" if arguments else "without arguments"
         raise InputError(f"`{name}` cannot be called {given}: {error}") from error
     return build(*arguments, **settings)

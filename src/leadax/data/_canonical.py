@@ -23,11 +23,6 @@ def dense(times: Any, values: Any, what: str = "states") -> tuple[np.ndarray, np
     Nested lists are padded with NaN. Times of shape `(time,)` are broadcast to all trajectories.
     """
     if not isinstance(values, np.ndarray) and is_nested(values):
-        if not (is_nested(times) and [len(t) for t in times] == [len(x) for x in values]):
-            raise InputError(
-                f"`times` must be nested in the same way as `{what}`: `times[environment][trajectory]` holds the times "
-                "of one trajectory"
-            )
         return _pad_nested(times, values, what)
     values, times = _float_array(what, values), _float_array("times", times)
     if values.ndim < 4:
@@ -53,14 +48,14 @@ def pack(
     if states.size == 0:
         axes = AXES.format(LAST["states"])
         raise InputError(f"`states` is empty (shape {states.shape}): each axis of {axes} needs at least one entry")
-    _check_finite("states", states)
+    check_finite("states", states)
     seen = observed_points(states)
     real = np.asarray(seen.any(axis=2))
     times = np.where(real[:, :, None], times, np.nan)
     # A value without a time counts as used, so that `check` reports it. Otherwise it would be removed silently.
     used = (~np.isnan(times)).any(axis=(0, 1)) | seen.any(axis=(0, 1))
     if inputs is not None:
-        _check_finite("inputs", inputs)
+        check_finite("inputs", inputs)
         inputs = np.where(real.reshape(*real.shape, *(1,) * (inputs.ndim - 2)), inputs, np.nan)
         used = used | observed_points(inputs).any(axis=(0, 1))
     order = np.argsort(~real, axis=1, kind="stable")
@@ -164,10 +159,11 @@ def divide(order: np.ndarray, fractions: Sequence[float], environment: str) -> l
     return [np.sort(part).tolist() for part in np.split(order, np.cumsum(sizes)[:-1])]
 
 
-def _check_finite(what: str, values: np.ndarray) -> None:
+def check_finite(what: str, values: np.ndarray, place: tuple[int, ...] = ()) -> None:
+    """Raise `InputError` if a value is infinite; `place`: the leading positions, where `values` are only a part."""
     infinite = np.isinf(values)
     if infinite.any():
-        e, i, k = np.argwhere(infinite)[0][:3]
+        e, i, k = (*place, *np.argwhere(infinite)[0])[:3]
         raise InputError(
             f"`{what}` has an infinite value in environment number {e}, trajectory {i}, point {k}: "
             "use NaN for missing values"
@@ -204,7 +200,13 @@ def is_nested(value: Any) -> bool:
     return isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(item, list | tuple) for item in value)
 
 
-def _pad_nested(times: Any, values: Any, what: str) -> tuple[np.ndarray, np.ndarray]:
+def flat(times: Any, values: Any, what: str) -> list[tuple[int, int, np.ndarray, np.ndarray]]:
+    """Environment, trajectory, times and values of each trajectory in nested lists; their shapes must agree."""
+    if not (is_nested(times) and [len(t) for t in times] == [len(x) for x in values]):
+        raise InputError(
+            f"`times` must be nested in the same way as `{what}`: `times[environment][trajectory]` holds the times "
+            "of one trajectory"
+        )
     flat = [(e, i, _float_array("times", t), _float_array(what, x)) for e, i, t, x in _pairs(times, values)]
     if not flat:
         raise InputError(f"`{what}` has no trajectories")
@@ -215,10 +217,16 @@ def _pad_nested(times: Any, values: Any, what: str) -> tuple[np.ndarray, np.ndar
                 f"trajectory {i} of environment number {e}: `times` has shape {t.shape} and `{what}` {x.shape}, "
                 f"expected (time,) and (time, {', '.join(map(str, shape))}) with the same number of times"
             )
-    size = (len(values), max(len(row) for row in values), max(len(t) for _, _, t, _ in flat))
-    check_padding(size, sum(len(t) for _, _, t, _ in flat), math.prod(shape))
+    return flat
+
+
+def _pad_nested(times: Any, values: Any, what: str) -> tuple[np.ndarray, np.ndarray]:
+    found = flat(times, values, what)
+    shape = found[0][3].shape[1:]
+    size = (len(values), max(len(row) for row in values), max(len(t) for _, _, t, _ in found))
+    check_padding(size, sum(len(t) for _, _, t, _ in found), math.prod(shape))
     dense_times, dense_values = np.full(size, np.nan), np.full(size + shape, np.nan)
-    for e, i, t, x in flat:
+    for e, i, t, x in found:
         dense_times[e, i, : len(t)], dense_values[e, i, : len(t)] = t, x
     return dense_times, dense_values
 

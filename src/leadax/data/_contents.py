@@ -18,17 +18,20 @@ class DamageError(InputError):
 
 @dataclass(frozen=True)
 class Contents:
-    """The arrays and names in a file, not yet checked; `None` if the file does not have them."""
+    """The arrays and names in a file, not yet checked; `None` if the file does not have them.
 
-    times: np.ndarray
-    states: np.ndarray
+    Arrays may be nested lists `[environment][trajectory]` of numbers: those of tables with very unequal lengths.
+    """
+
+    times: np.ndarray | list[list[np.ndarray]]
+    states: np.ndarray | list[list[np.ndarray]]
     environments: Sequence[str] | None = None
     channels: Sequence[str] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     attributes: Mapping[str, str] = field(default_factory=dict)
     fingerprint: str | None = None
     trajectory_names: Sequence[Sequence[str]] | None = None
-    inputs: np.ndarray | None = None
+    inputs: np.ndarray | list[list[np.ndarray]] | None = None
     input_names: Sequence[str] | None = None
     input_kinds: Sequence[str] | None = None
 
@@ -38,7 +41,7 @@ class Contents:
             data = self._build()
         except InputError as error:
             raise error if self.fingerprint is None else DamageError(str(error)) from error
-        if self.fingerprint not in (None, data.fingerprint):
+        if self.fingerprint is not None and not data.has_fingerprint(self.fingerprint):
             raise DamageError(
                 "its contents do not match the fingerprint in it; restore it from a backup, or "
                 "remove the fingerprint if you changed the file on purpose"
@@ -46,16 +49,20 @@ class Contents:
         return data
 
     def _build(self) -> Trajectories:
-        times, states = _canonical.dense(numeric(self.times), _real("states", self.states))
+        times, states, attributes, inputs = self.times, self.states, self.attributes, self.inputs
+        if isinstance(times, np.ndarray):
+            attributes = with_unit(attributes, times)
+            times, states = _canonical.dense(numeric(times), _real("states", np.asarray(states)))
+            inputs = None if inputs is None else _real("inputs", np.asarray(inputs))
         return Trajectories.from_arrays(
             times,
             states,
             environments=self.environments,
             channels=self.channels,
             parameters=_canonical.environment_parameters(self.parameters, len(states)),
-            attributes=with_unit(self.attributes, self.times),
+            attributes=attributes,
             trajectory_names=self.trajectory_names,
-            inputs=None if self.inputs is None else _real("inputs", self.inputs),
+            inputs=inputs,
             input_names=self.input_names,
             input_kinds=self.input_kinds,
         )

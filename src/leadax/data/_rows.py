@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex, TypeAlias
 
 import numpy as np
 
@@ -10,9 +10,12 @@ from ..errors import InputError
 from . import dates
 from ._canonical import check_padding
 from ._inputs import impulse_channel
+from ._ragged import wasteful
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+Arranged: TypeAlias = np.ndarray | list[list[np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,10 @@ class Rows:
 
 def assemble(
     rows: Rows, values: Sequence[np.ndarray], kinds: Sequence[str] = ()
-) -> tuple[np.ndarray, np.ndarray, Sequence[Sequence[str]] | None]:
-    """Padded arrays from rows in any order, and names. Environments and trajectories are ordered by their first row.
+) -> tuple[Arranged, Arranged, Sequence[Sequence[str]] | None]:
+    """Times, values and names from rows in any order. Environments and trajectories are ordered by their first row.
+
+    Arrays are padded; where that would be wasteful, they are nested lists `[environment][trajectory]` of arrays.
 
     - `values`: the columns of channels, then those of inputs, whose `kinds` are given. With inputs, a point may have
       several rows: in tables of doses, one for the dose and one for what was measured.
@@ -62,7 +67,12 @@ def assemble(
             row = clash if order is None else order[clash]
             raise InputError(f"two rows have {rows.point(row)}, time {rows.time(row)}: each point must occur once")
         slot, times = slot[~again], times[~again]
-    dense_times, dense_values = _pad(slot, shape, times, values)
+    lengths = np.bincount(slot, minlength=shape[0] * shape[1])
+    size = (*shape, int(lengths.max()))
+    if wasteful((*size, len(values)), len(slot)):
+        nested = [_nest(column, lengths, shape) for column in (times, np.stack(values, -1))]
+        return nested[0], nested[1], None if rows.trajectory is None else names
+    dense_times, dense_values = _pad(slot, lengths, size, times, values)
     return dense_times, dense_values, None if rows.trajectory is None else names
 
 
@@ -121,12 +131,16 @@ def _sorting_order(slot: np.ndarray, times: np.ndarray) -> np.ndarray | None:
     return None if in_order.all() else np.lexsort((times, slot))
 
 
+def _nest(column: np.ndarray, lengths: np.ndarray, shape: tuple[int, int]) -> list[list[np.ndarray]]:
+    ends = np.cumsum(lengths).reshape(shape)
+    begins, there = ends - lengths.reshape(shape), lengths.reshape(shape) > 0
+    return [[column[begins[e, i] : ends[e, i]] for i in np.flatnonzero(there[e])] for e in range(shape[0])]
+
+
 def _pad(
-    slot: np.ndarray, shape: tuple[int, int], times: np.ndarray, values: Sequence[np.ndarray]
+    slot: np.ndarray, lengths: np.ndarray, size: tuple[int, int, int], times: np.ndarray, values: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    lengths = np.bincount(slot, minlength=shape[0] * shape[1])
     point = np.arange(len(slot)) - (np.cumsum(lengths) - lengths)[slot]
-    size = (*shape, int(lengths.max()))
     check_padding(size, len(slot), len(values))
     place = slot * size[2] + point
     dense_times, states = np.full(size, np.nan), np.full((*size, len(values)), np.nan)

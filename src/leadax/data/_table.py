@@ -11,7 +11,7 @@ from ._columns import KEYS, Found
 from ._contents import Contents, numeric, with_unit
 from ._covariates import per_environment
 from ._header import Header
-from ._rows import Rows, assemble
+from ._rows import Arranged, Rows, assemble
 from ._trajectory_names import padded
 from .trajectories import Trajectories
 
@@ -24,18 +24,17 @@ def to_table(data: Trajectories) -> "pa.Table":
     import pyarrow as pa
 
     check(data)
-    present = ~np.isnan(data.times)
-    environment, trajectory, _ = np.nonzero(present)
+    environment, trajectory = (np.repeat(place, data.lengths.reshape(-1)) for place in _places(data))
     columns = {
         "environment": pa.DictionaryArray.from_arrays(environment.astype(np.int32), list(data.environments)),
         "trajectory": _trajectory_column(data, environment, trajectory),
-        "time": pa.array(_time_column(data, present)),
+        "time": pa.array(_time_column(data)),
     }
-    values = data.states[present]
+    values = data.points("states")
     # `from_pandas` turns NaN into null.
     columns |= {name: pa.array(values[:, c], from_pandas=True) for c, name in enumerate(data.channels)}
-    if data.inputs is not None:
-        given = data.inputs[present]
+    if data.input_names:
+        given = data.points("inputs")
         columns |= {name: pa.array(given[:, c], from_pandas=True) for c, name in enumerate(data.input_names)}
     return pa.table(columns)
 
@@ -48,8 +47,14 @@ def _trajectory_column(data: Trajectories, environment: np.ndarray, trajectory: 
     return pa.array(padded(data.trajectory_names)[environment, trajectory], pa.string())
 
 
-def _time_column(data: Trajectories, present: np.ndarray) -> np.ndarray:
-    days = data.times[present]
+def _places(data: Trajectories) -> tuple[np.ndarray, np.ndarray]:
+    """The environment and the position of each trajectory, padding included."""
+    environment, trajectory = np.indices(data.lengths.shape)
+    return environment.reshape(-1), trajectory.reshape(-1)
+
+
+def _time_column(data: Trajectories) -> np.ndarray:
+    days = data.points("times")
     found = dates.from_days(days) if dates.are_dates(data.attributes) else None
     return days if found is None else found
 
@@ -78,12 +83,12 @@ def contents(
     environment = combined([names[place] for place in found.environment], "environment")
     trajectory = combined([names[place] for place in found.trajectory], "trajectory") if found.trajectory else None
     rows = Rows(environment, trajectory, numeric(times), times.dtype.kind == "M")
-    dense_times, dense_values, trajectory_names = assemble(rows, values, found.kinds)
-    states, inputs = np.split(dense_values, [len(found.channels)], axis=-1)
+    arranged_times, arranged_values, trajectory_names = assemble(rows, values, found.kinds)
+    states, inputs = _split(arranged_values, len(found.channels))
     covariates, meanings = _covariates_of(found, names, environment)
     as_written = [found.names[place] for place in found.environment] == ["environment"]
     return Contents(
-        times=dense_times,
+        times=arranged_times,
         states=states,
         environments=environment.dictionary.to_pylist(),
         channels=[found.names[place] for place in found.channels],
@@ -96,6 +101,14 @@ def contents(
         input_names=[found.names[place] for place in found.inputs],
         input_kinds=found.kinds,
     )
+
+
+def _split(values: Arranged, channels: int) -> tuple[Arranged, Arranged]:
+    """States and inputs."""
+    if isinstance(values, np.ndarray):
+        return values[..., :channels], values[..., channels:]
+    part = lambda chosen: [[value[:, chosen] for value in row] for row in values]
+    return part(slice(channels)), part(slice(channels, None))
 
 
 def _covariates_of(

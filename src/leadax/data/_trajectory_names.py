@@ -10,11 +10,13 @@ from . import _canonical
 Names = tuple[tuple[str, ...], ...]
 
 
-def canonical(given: Sequence[Sequence[str]] | None, states: np.ndarray, environments: Sequence[str]) -> Names | None:
+def canonical(
+    given: Sequence[Sequence[str]] | None, real: Sequence[np.ndarray] | np.ndarray, environments: Sequence[str]
+) -> Names | None:
     """The names of the trajectories that have an observed value; `None` if all environments count 0, 1, 2, …
 
     - `given`: for each environment, the names along the axis of trajectories. Padding at the end needs none.
-    - `states`: as they were given, before empty trajectories are moved to the end.
+    - `real`: for each environment, which of its trajectories have an observed value.
     """
     if given is None:
         return None
@@ -22,7 +24,6 @@ def canonical(given: Sequence[Sequence[str]] | None, states: np.ndarray, environ
         raise InputError(
             f"`trajectory_names` must have one list per environment ({len(environments)}), got {len(given)}"
         )
-    real = np.asarray(_canonical.observed_points(states).any(axis=2))
     found = tuple(_of_one(names, real[e], environments[e]) for e, names in enumerate(given))
     return None if all(names == counted(len(names)) for names in found) else found
 

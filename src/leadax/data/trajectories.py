@@ -4,17 +4,17 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 
 from ..errors import InputError
-from . import _canonical, _inputs, _trajectory_names
+from . import _canonical, _inputs, _ragged, _trajectory_names
 
 HostStates: TypeAlias = Float[np.ndarray, "env traj time *space channel"]
 HostTimes: TypeAlias = Float[np.ndarray, "env traj time"]
@@ -29,7 +29,8 @@ class Trajectories:
 
     Environments may have different numbers of trajectories, and trajectories may have different lengths, irregular
     times and missing values. The arrays are padded with NaN, and NaN always means "not observed". They are float64 and
-    read-only.
+    read-only. Large data of very unequal lengths, from a table or nested lists, are held without most of the padding:
+    they can be described, selected from, split and saved as a table. What computes with them pads them first.
 
     **Fields**
 
@@ -68,7 +69,9 @@ class Trajectories:
     parameters: Mapping[str, Float[np.ndarray, " env"]] = field(default_factory=dict)
     attributes: Mapping[str, str] = field(default_factory=dict)
     trajectory_names: tuple[tuple[str, ...], ...] | None = None
-    inputs: HostInputs | None = None
+    # Of data in parts, arrays are no attributes until they are asked for (`__getattr__`): they have no default in the
+    # class either.
+    inputs: HostInputs | None = field(default_factory=lambda: None)
     input_names: tuple[str, ...] = ()
     input_kinds: tuple[str, ...] = ()
 
@@ -76,6 +79,7 @@ class Trajectories:
         given = _inputs.checked(self.inputs, self.states.shape)
         times, states, inputs = _canonical.pack(self.times, self.states, given)
         environments = _canonical.unique_names("environments", self.environments, len(self.states))
+        real = np.asarray(_canonical.observed_points(self.states).any(axis=2))
         channels = _canonical.unique_names("channels", self.channels, states.shape[-1])
         input_names, input_kinds = _inputs.names_and_kinds(inputs, self.input_names, self.input_kinds, channels)
         canonical = {
@@ -84,8 +88,8 @@ class Trajectories:
             "environments": environments,
             "channels": channels,
             "parameters": _canonical.environment_parameters(self.parameters, len(self.states)),
-            "attributes": MappingProxyType({str(k): str(v) for k, v in sorted(self.attributes.items())}),
-            "trajectory_names": _trajectory_names.canonical(self.trajectory_names, self.states, environments),
+            "attributes": _texts(self.attributes),
+            "trajectory_names": _trajectory_names.canonical(self.trajectory_names, real, environments),
             "inputs": inputs,
             "input_names": input_names,
             "input_kinds": input_kinds,
@@ -129,10 +133,15 @@ class Trajectories:
         >>> Trajectories.from_arrays(range(5), np.zeros((1, 2, 5, 1)), inputs=steps, input_kinds=["held"])
         Trajectories(1 environment, 2 trajectories each, 5 times, channels x0, inputs u0 (held))
         """
+        default = lambda letter, count: tuple(f"{letter}{i}" for i in range(count))
+        names = None if trajectory_names is None else tuple(map(tuple, trajectory_names))
+        if (rows := _ragged.pieces(times, states, inputs)) is not None:
+            named = default("e", len(rows)) if environments is None else tuple(environments)
+            about = {"channels": channels, "input_names": input_names, "input_kinds": input_kinds}
+            return cls._of_parts(rows, named, names, parameters or {}, attributes or {}, about)
         dense_times, dense_states = _canonical.dense(times, states)
         dense_inputs = None if inputs is None else _inputs.dense(times, inputs, dense_times)
         count = 0 if dense_inputs is None else dense_inputs.shape[-1]
-        default = lambda letter, count: tuple(f"{letter}{i}" for i in range(count))
         return cls(
             times=dense_times,
             states=dense_states,
@@ -140,11 +149,56 @@ class Trajectories:
             channels=default("x", dense_states.shape[-1]) if channels is None else tuple(channels),
             parameters=_canonical.environment_parameters(parameters or {}, len(dense_states)),
             attributes=attributes or {},
-            trajectory_names=None if trajectory_names is None else tuple(map(tuple, trajectory_names)),
+            trajectory_names=names,
             inputs=dense_inputs,
             input_names=default("u", count) if input_names is None else tuple(input_names),
             input_kinds=(_inputs.LINEAR,) * count if input_kinds is None else tuple(input_kinds),
         )
+
+    @classmethod
+    def _of_parts(
+        cls,
+        rows: Sequence[Sequence[_ragged.Piece]],
+        environments: tuple[str, ...],
+        names: tuple[tuple[str, ...], ...] | None,
+        parameters: Mapping[str, ArrayLike],
+        attributes: Mapping[str, str],
+        about: Mapping[str, Any],
+    ) -> "Trajectories":
+        """Data that are held in parts; `about`: names of channels and inputs."""
+        environments = _canonical.unique_names("environments", environments, len(rows))
+        real = [np.array([not np.isnan(piece.states).all() for piece in row], bool) for row in rows]
+        kept = [[piece for piece, seen in zip(*both, strict=True) if seen] for both in zip(rows, real, strict=True)]
+        names = _trajectory_names.canonical(names, real, environments)
+        named = names or [_trajectory_names.counted(len(row)) for row in kept]
+        parts = _ragged.parted(kept, environments, named, partial(cls.from_arrays, **about))
+        first, found = parts.parts[0], object.__new__(cls)
+        values = {
+            "environments": environments,
+            "channels": first.channels,
+            "parameters": _canonical.environment_parameters(parameters, len(rows)),
+            "attributes": _texts(attributes),
+            "trajectory_names": names,
+            "input_names": first.input_names,
+            "input_kinds": first.input_kinds,
+            "_parts": parts,
+        }
+        for name, value in values.items():
+            object.__setattr__(found, name, value)
+        return found
+
+    if not TYPE_CHECKING:  # where it would make every name an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """The arrays of data in parts, padded at the first use."""
+            if name not in ("times", "states", "inputs") or self._in_parts is None:
+                raise AttributeError(f"`Trajectories` has no attribute `{name}`")
+            object.__setattr__(self, name, self._in_parts.padded(name, self.lengths))
+            return self.__dict__[name]
+
+    @property
+    def _in_parts(self) -> _ragged.Parts | None:
+        return self.__dict__.get("_parts")
 
     @property
     def observed(self) -> Bool[np.ndarray, "env traj time *space channel"]:
@@ -154,22 +208,49 @@ class Trajectories:
     @property
     def space(self) -> tuple[int, ...]:
         """The shape of the spatial grid; `()` for an ODE."""
-        return self.states.shape[3:-1]
+        return self.state_shape[:-1]
 
     @property
     def state_shape(self) -> tuple[int, ...]:
         """The shape of one state, `(*space, channel)`."""
-        return self.states.shape[3:]
+        return self._shape[3:]
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        if self._in_parts is None:
+            return self.states.shape
+        return (*self.lengths.shape, int(self.lengths.max()), *self._in_parts.parts[0].state_shape)
 
     @cached_property
     def lengths(self) -> Int[np.ndarray, "env traj"]:
         """The number of points in each trajectory; 0 for padding."""
-        return np.sum(~np.isnan(self.times), axis=-1)
+        return np.sum(~np.isnan(self.times), axis=-1) if self._in_parts is None else self._in_parts.lengths()
 
     @cached_property
     def counts(self) -> Int[np.ndarray, " env"]:
         """The number of trajectories in each environment."""
         return np.sum(self.lengths > 0, axis=-1)
+
+    def one(self, name: str, environment: int, trajectory: int) -> Float[np.ndarray, "time *rest"]:
+        """The `times`, `states` or `inputs` of one trajectory, given by position, without padding.
+
+        >>> data = Trajectories.from_arrays([[range(3), range(2)]], [[[[1.0], [2.0], [3.0]], [[4.0], [5.0]]]])
+        >>> data.one("times", 0, 1), data.one("states", 0, 1).tolist()
+        (array([0., 1.]), [[4.0], [5.0]])
+        """
+        if self._in_parts is not None:
+            return self._in_parts.one(name, environment, trajectory)
+        return getattr(self, name)[environment, trajectory, : self.lengths[environment, trajectory]]
+
+    def points(self, name: str) -> Float[np.ndarray, "point *rest"]:
+        """The `times`, `states` or `inputs` of all trajectories, one after the other, without padding.
+
+        >>> Trajectories.from_arrays([[range(3), range(2)]], [[np.zeros((3, 1)), np.ones((2, 1))]]).points("times")
+        array([0., 1., 2., 0., 1.])
+        """
+        if self._in_parts is not None:
+            return np.concatenate([values for _, _, values in self._in_parts.each(name)])
+        return getattr(self, name)[~np.isnan(self.times)]
 
     def place(self, environment: int | np.integer, trajectory: int | np.integer) -> str:
         """What messages call a trajectory, given by position."""
@@ -243,7 +324,7 @@ class Trajectories:
         """
         import jax
 
-        order = np.asarray(jax.random.permutation(key, self.states.shape[1]))
+        order = np.asarray(jax.random.permutation(key, self._shape[1]))
         every = range(len(self.environments))
         parts = [_canonical.divide(order[order < self.counts[e]], fractions, self.environments[e]) for e in every]
         return tuple(self._take(every, [parts[e][k] for e in every]) for k in range(len(fractions)))
@@ -286,8 +367,18 @@ class Trajectories:
     @cached_property
     def fingerprint(self) -> str:
         """The SHA-256 hash of the contents. It does not depend on the file that they came from."""
-        labels = {
-            "shape": self.states.shape,
+        return self._digest(padded=not _ragged.wasteful(self._shape, int(self.lengths.sum())))
+
+    def has_fingerprint(self, given: str) -> bool:
+        """Whether this is the fingerprint, or the one that earlier releases gave to data that are mostly padding."""
+        try:
+            return given == self.fingerprint or given == self._digest(padded=True)
+        except InputError:  # what does not fit into memory was not written by one of them
+            return False
+
+    def _digest(self, *, padded: bool) -> str:
+        labels: dict[str, Any] = {
+            "shape": self._shape,
             "environments": self.environments,
             "channels": self.channels,
             "parameters": list(self.parameters),
@@ -295,18 +386,29 @@ class Trajectories:
         }
         if self.trajectory_names is not None:  # without names, the fingerprint is that of files of format 1
             labels["trajectory_names"] = self.trajectory_names
-        arrays = [self.times, self.states, *self.parameters.values()]
-        if self.inputs is not None:
-            labels["inputs"] = {"shape": self.inputs.shape, "names": self.input_names, "kinds": self.input_kinds}
-            arrays.append(self.inputs)
+        if self.input_names:
+            shape = (*self._shape[:3], *self.one("inputs", 0, 0).shape[1:])
+            labels["inputs"] = {"shape": shape, "names": self.input_names, "kinds": self.input_kinds}
+        if not padded:
+            labels["lengths"] = self.lengths.tolist()
+        whole = lambda name: getattr(self, name) if padded else self.points(name)
         digest = hashlib.sha256(json.dumps(labels, sort_keys=True).encode())
-        for array in arrays:
+        for array in (whole("times"), whole("states"), *self.parameters.values()):
             digest.update(np.ascontiguousarray(array, "<f8").data)
+        if self.input_names:
+            digest.update(np.ascontiguousarray(whole("inputs"), "<f8").data)
         return digest.hexdigest()
 
     def __reduce__(self):
         # `MappingProxyType` cannot be pickled or copied.
         names = (self.environments, self.channels, dict(self.parameters), dict(self.attributes))
+        if self._in_parts is not None:
+            every = [(e, range(count)) for e, count in enumerate(self.counts)]
+            own = {"trajectory_names": self.trajectory_names, "inputs": self._nested("inputs", every)}
+            own |= {"input_names": self.input_names, "input_kinds": self.input_kinds} if self.input_names else {}
+            about = dict(zip(("environments", "channels", "parameters", "attributes"), names, strict=True))
+            make = partial(Trajectories.from_arrays, **about, **own)
+            return make, (self._nested("times", every), self._nested("states", every))
         inputs = (self.inputs, self.input_names, self.input_kinds)
         return Trajectories, (self.times, self.states, *names, self.trajectory_names, *inputs)
 
@@ -319,7 +421,8 @@ class Trajectories:
     def __repr__(self) -> str:
         span = lambda values, unit: _span(values) + f" {unit}" + ("" if np.all(values == 1) else "s")
         inputs = [f"{name} ({kind})" for name, kind in zip(self.input_names, self.input_kinds, strict=True)]
-        missing = 1 - np.sum(self.observed) / (self.lengths.sum() * np.prod(self.state_shape))
+        held = (self,) if self._in_parts is None else self._in_parts.parts
+        missing = 1 - sum(np.sum(part.observed) for part in held) / (self.lengths.sum() * np.prod(self.state_shape))
         parts = [
             span(np.array([len(self.environments)]), "environment"),
             _span(self.counts) + (" trajectory" if np.all(self.counts == 1) else " trajectories") + " each",
@@ -338,23 +441,35 @@ class Trajectories:
         window: Callable[[int, int], slice] = lambda e, i: slice(None),
     ) -> "Trajectories":
         chosen = list(zip(environments, trajectories, strict=True))
-        nested = lambda array: [[array[e, i, : self.lengths[e, i]][window(e, i)] for i in kept] for e, kept in chosen]
-        times, states = _canonical.dense(nested(self.times), nested(self.states))
-        inputs = None if self.inputs is None else _inputs.dense(nested(self.times), nested(self.inputs), times)
-        return Trajectories(
-            times=times,
-            states=states,
+        return Trajectories.from_arrays(
+            self._nested("times", chosen, window) or [],
+            self._nested("states", chosen, window) or [],
             environments=tuple(self.environments[e] for e in environments),
             channels=self.channels,
             parameters={name: values[list(environments)] for name, values in self.parameters.items()},
             attributes=self.attributes,
             trajectory_names=_trajectory_names.taken(self.trajectory_names, chosen),
-            inputs=inputs,
+            inputs=self._nested("inputs", chosen, window),
             input_names=self.input_names,
             input_kinds=self.input_kinds,
         )
+
+    def _nested(
+        self,
+        name: str,
+        chosen: Sequence[tuple[int, Sequence[int]]],
+        window: Callable[[int, int], slice] = lambda e, i: slice(None),
+    ) -> list[list[np.ndarray]] | None:
+        """An array of the chosen trajectories, given as pairs of an environment and positions, without padding."""
+        if name == "inputs" and not self.input_names:
+            return None
+        return [[self.one(name, e, i)[window(e, i)] for i in kept] for e, kept in chosen]
 
 
 def _span(values: Any) -> str:
     low, high = np.min(values), np.max(values)
     return f"{low}" if low == high else f"{low}-{high}"
+
+
+def _texts(attributes: Mapping[str, str]) -> Mapping[str, str]:
+    return MappingProxyType({str(name): str(text) for name, text in sorted(attributes.items())})

@@ -1,6 +1,7 @@
 """A net that is yet to be built."""
 
 import functools
+import inspect
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, cast
@@ -32,7 +33,10 @@ class Architecture:
         """The net for states of this shape and so many inputs."""
         # A net that knows no inputs works where there are none.
         more = {"inputs": inputs} if inputs else {}
-        return self.build(state_shape, key=key, **more, **dict(self.options))
+        net = self.build(state_shape, key=key, **more, **dict(self.options))
+        if not isinstance(net, Net):
+            raise InputError(f"{_named(self.build)} gives {type(net).__name__}, expected a Net")
+        return net
 
 
 def architecture(net: Any) -> Architecture | None:
@@ -47,10 +51,16 @@ def architecture(net: Any) -> Architecture | None:
         net = net.func
     if not callable(net):
         raise InputError(f"`net` must be a class of nets such as `MLP`, or a function that builds one, got {net!r}")
-    return Architecture(
-        cast("Callable[..., Net]", net),
-        tuple(sorted((name, _hashable(name, value)) for name, value in options.items())),
-    )
+    chosen = tuple(sorted((name, _hashable(name, value)) for name, value in options.items()))
+    try:
+        inspect.signature(net).bind((), key=None, **dict(chosen))
+    except (TypeError, ValueError) as error:  # some functions of C do not say what they take
+        raise InputError(f"{_named(net)} builds no net by `(state_shape, *, key, inputs)`: {error}") from error
+    return Architecture(cast("Callable[..., Net]", net), chosen)
+
+
+def _named(build: Any) -> str:
+    return f"`{getattr(build, '__qualname__', repr(build))}`"
 
 
 def _hashable(name: str, value: Any) -> Hashable:
