@@ -16,6 +16,7 @@ from .console import message
 from .demo import demo
 from .evaluate import evaluate
 from .explain import explain
+from .export import export
 from .parsing import parse
 from .predict import predict
 from .report import report
@@ -34,6 +35,7 @@ COMMANDS = {
     "adapt": adapt,
     "predict": predict,
     "explain": explain,
+    "export": export,
     "compare": compare,
     "report": report,
     "reproduce": reproduce,
