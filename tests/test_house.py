@@ -15,13 +15,14 @@ ROOT = Path(__file__).parents[1] / "src" / "leadax"
 ROOMS = (
     *("errors", "_types", "_temporary", "_atomic", "_memory", "_locks", "registry", "describe", "arrays", "records"),
     *("data", "systems", "nets", "trend", "rollout", "penalties", "methods", "defaults"),
-    *("model", "evaluate", "yardsticks", "train", "adapt", "choose", "theory", "explain", "speed"),
+    *("model", "export", "evaluate", "yardsticks", "train", "adapt", "choose", "theory", "explain", "speed"),
     *("report", "experiments", "cli"),
 )
 LONGEST_FUNCTION = 60
 # (module, module that it imports): imports to leave out of the search for cycles, each for a reason.
 CYCLES = {
     ("data.trajectories", "data.files"),  # `Trajectories.save` is short for `save`, imported when it is called
+    ("data.trajectories", "data._elsewhere"),  # `to_xarray` and the like, in the same way
 }
 # (module, name): comparisons with the name of a method or system that cannot be avoided, each for a reason.
 NAMES = {

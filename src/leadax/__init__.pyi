@@ -18,9 +18,12 @@ from .errors import LeadaxError as LeadaxError
 from .errors import RunError as RunError
 from .evaluate import Evaluation as Evaluation
 from .evaluate import evaluate as evaluate
+from .evaluate import forecast as forecast
 from .explain import Explanation as Explanation
 from .explain import explain as explain
 from .explain import relations as relations
+from .export import export_field as export_field
+from .export import export_forecast as export_forecast
 from .methods import Coda as Coda
 from .methods import Dynamics as Dynamics
 from .methods import Flow as Flow
@@ -56,6 +59,7 @@ from .train import ScheduledSampling as ScheduledSampling
 from .train import Start as Start
 from .train import fit as fit
 from .train import fit_side_by_side as fit_side_by_side
+from .train import tensorboard as tensorboard
 from .yardsticks import yardsticks as yardsticks
 
 __version__: str

@@ -262,3 +262,25 @@ def test_a_stopped_run_resumes_to_the_same_bits(place, stop_at, capsys):
     assert "nothing to do" not in err
     resumed, whole = (read_arrays(Path(out) / "model.safetensors")[0] for out in ("stopped", "run"))
     assert all(np.array_equal(resumed[name], whole[name]) for name in whole)
+
+
+def test_curves_for_tensorboard(place, tmp_path):
+    from tensorboardX.event_file_writer import EventFileWriter  # noqa: F401 (that it is there)
+    from tensorboardX.proto.event_pb2 import Event
+
+    logs = tmp_path / "logs"
+    assert run(["train", "train.csv", "--out", str(tmp_path / "run"), "--tensorboard", str(logs), *QUICK]) == 0
+    (file,) = logs.glob("events.*")
+    tags = {value.tag for event in _events(file, Event) for value in event.summary.value}
+    assert {"loss/0", "error/0"} <= tags
+    steps = {event.step for event in _events(file, Event)}
+    assert {1, 4} <= steps
+
+
+def _events(file, kind):
+    """The records of an event file: a length, its checksum, the record, its checksum."""
+    content = file.read_bytes()
+    while content:
+        length = int.from_bytes(content[:8], "little")
+        yield kind.FromString(content[12 : 12 + length])
+        content = content[16 + length :]

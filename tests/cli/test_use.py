@@ -188,8 +188,8 @@ def test_options_are_as_documented_and_as_in_python():
     for name in ("batch_size", "match", "protocol", "look_every", "checkpoint_every", "on_divergence"):
         assert getattr(defaults, name) == getattr(Recipe(), name), f"Python and the command line differ in {name}"
     assert list(COMMANDS) == [
-        *("demo", "simulate", "train", "tune", "evaluate", "adapt", "predict", "explain", "compare", "report"),
-        *("reproduce", "bound", "bench"),
+        *("demo", "simulate", "train", "tune", "evaluate", "adapt", "predict", "explain", "export"),
+        *("compare", "report", "reproduce", "bound", "bench"),
     ]
 
 

@@ -16,6 +16,7 @@ from .console import message
 from .demo import demo
 from .evaluate import evaluate
 from .explain import explain
+from .export import export
 from .own import fault
 from .parsing import parse
 from .predict import predict
@@ -35,6 +36,7 @@ COMMANDS = {
     "adapt": adapt,
     "predict": predict,
     "explain": explain,
+    "export": export,
     "compare": compare,
     "report": report,
     "reproduce": reproduce,

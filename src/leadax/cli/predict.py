@@ -63,9 +63,9 @@ def predict(
     if times is not None and DATE.search(times) and not are_dates(observed.attributes):
         raise InputError(f"`--times` has dates, but the times in {data} are numbers")
     prepare()
-    from .forecasting import forecast_of
+    from ..evaluate import forecast as forecast_of
 
-    forecast = forecast_of(open_model(run, using), observed, chosen, solver, warmup)
+    forecast = forecast_of(open_model(run, using), observed, times=chosen, solver=solver, warmup=warmup)
     forecast.save(out, overwrite=overwrite)
     result({"out": str(out), "fingerprint": forecast.fingerprint}, f"{out}: {forecast}", as_json=json)
 

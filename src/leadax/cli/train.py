@@ -1,14 +1,15 @@
 """`leadax train`."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
 from .checks import check_run
-from .console import Json, message, result, shown, training_bar
+from .console import Json, message, optional, result, shown, training_bar
 from .names import METHODS, check_name
 from .options import DataFile, MethodName, RunFolderOption, Training
 from .parts import Parts, Test, check_division, parts_of
@@ -17,6 +18,7 @@ from .runtime import prepare, stoppable
 
 if TYPE_CHECKING:
     from ..model import Model
+    from ..records import Snapshot
 
 
 def train(
@@ -26,6 +28,9 @@ def train(
     out: RunFolderOption,
     method: MethodName = "leads",
     test: Test = None,
+    tensorboard: Annotated[
+        Path | None, optional("FOLDER", "Also write the training curves to a folder for TensorBoard, by tensorboardX.")
+    ] = None,
     training: tyro.conf.OmitArgPrefixes[Training] = Training(),
     reading: tyro.conf.OmitArgPrefixes[Reading] = Reading(),
     json: Json = False,
@@ -36,7 +41,7 @@ def train(
     check_run(out)
     check_division("--test", test)
     parts = parts_of(reading.load(data), test, training.validate, reading)
-    document = train_run(method, parts, out, training)
+    document = train_run(method, parts, out, training, tensorboard=tensorboard)
     text = [f"{out}: {method}, {document['steps']} steps, {document['parameters']} parameters per seed"]
     text += [f"mean squared error {shown(document['mse'])} on the training data"]
     text += gap_line(document)
@@ -67,26 +72,38 @@ def train_run(
     options: Training,
     *,
     skip: bool = False,
+    tensorboard: Path | None = None,
 ) -> dict[str, Any]:
     """Train in a run folder, unless the run there is finished; returns its result.
 
-    - `skip`: leave out settings that the method does not have, instead of refusing them.
+    - `skip`: leave out settings that the method does not have, instead of refusing them;
+    - `tensorboard`: a folder for training curves.
     """
     prepare(options.seeds)
     from ..train import fit
 
     arguments = options.arguments(method, parts.train, parts.covariates, parts.clock, skip=skip)
     learn = partial(fit, train=parts.train, validation=parts.validation, test=parts.test, **arguments)
-    return recorded(learn, out, title=method)[1]
+    return recorded(learn, out, title=method, tensorboard=tensorboard)[1]
 
 
-def recorded(learn: "Callable[..., Model]", out: Path, title: str) -> "tuple[Model, dict[str, Any]]":
+def recorded(
+    learn: "Callable[..., Model]", out: Path, title: str, tensorboard: Path | None = None
+) -> "tuple[Model, dict[str, Any]]":
     """The model that `learn(run=…, monitor=…)` leaves in a run folder, and the result there."""
     from ..train import Monitor, RunFolder
+    from ..train import tensorboard as curves
 
     folder = RunFolder(out)
     was_finished = folder.finished
-    with stoppable() as should_stop, training_bar(title) as listen:
+    written = nullcontext() if tensorboard is None else curves(tensorboard)
+    with stoppable() as should_stop, training_bar(title) as show, written as write:
+
+        def listen(snapshot: "Snapshot", steps: int) -> None:
+            show(snapshot, steps)
+            if write is not None:
+                write(snapshot, steps)
+
         model = learn(run=out, monitor=Monitor(listen, message, should_stop))
     if was_finished:
         message(f"{out} is finished: nothing to do")

@@ -16,6 +16,10 @@ from numpy.typing import ArrayLike
 from ..errors import InputError
 from . import _canonical, _inputs, _ragged, _trajectory_names
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
 HostStates: TypeAlias = Float[np.ndarray, "env traj time *space channel"]
 HostTimes: TypeAlias = Float[np.ndarray, "env traj time"]
 HostInputs: TypeAlias = Float[np.ndarray, "env traj time *grid input"]
@@ -363,6 +367,37 @@ class Trajectories:
         from .files import save
 
         save(self, path, overwrite=overwrite)
+
+    def to_xarray(self) -> "xr.Dataset":
+        """An `xarray.Dataset`: `state` along `environment, trajectory, time, (y, x,) channel`, as in NetCDF files.
+
+        >>> import numpy as np
+        >>> data = Trajectories.from_arrays(range(3), np.zeros((4, 5, 3, 1)))
+        >>> data.to_xarray()["state"].dims
+        ('environment', 'trajectory', 'time', 'channel')
+        """
+        from ._elsewhere import to_xarray
+
+        return to_xarray(self)
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """A `pandas.DataFrame` with a row per point: `environment`, `trajectory`, `time`, channels and inputs.
+
+        >>> import numpy as np
+        >>> Trajectories.from_arrays(range(2), np.zeros((1, 1, 2, 1))).to_pandas()
+          environment  trajectory  time   x0
+        0          e0           0   0.0  0.0
+        1          e0           0   1.0  0.0
+        """
+        from ._elsewhere import to_pandas
+
+        return to_pandas(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from ._elsewhere import to_html
+
+        return to_html(self)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -17,14 +17,15 @@ from ..methods import Levels, Method
 class LearntField(eqx.Module):
     """f or g_e of a model in the units of the data, the mean over members: `f(x)`, or `f(x, t, u)`.
 
-    - `part`: 0 for f, 1 for g_e; `constants`: what it sees beside the inputs `u` of the data, in standard units.
+    - `part`: 0 for f, 1 for g_e, None for all that makes a state move;
+    - `constants`: what it sees beside the inputs `u` of the data, in standard units.
     """
 
     levels: Levels
     method: Method = eqx.field(static=True)
     units: Units = eqx.field(static=True)
     environment: int = eqx.field(static=True)
-    part: int = eqx.field(static=True)
+    part: int | None = eqx.field(static=True)
     constants: Float[Array, "member constant"] | None = None
 
     def __call__(self, x: Float[Any, "*state"], t: float | Array = 0.0, u: Any = None) -> Float[Array, "..."]:
@@ -56,7 +57,10 @@ class LearntField(eqx.Module):
 
     def _field(self, levels: Levels) -> VectorField:
         specific = jax.tree.map(lambda a: a[self.environment], levels.specific)
-        fields = self.method.learnt(levels.shared, specific)
+        division = self.method.split if self.part is None else self.method.learnt
+        fields = division(levels.shared, specific)
         if fields is None:
             raise InputError(f"{type(self.method).__name__} has no vector field: there is no f and no g_e")
+        if self.part is None:
+            return lambda t, x, u: fields[0](t, x, u) + fields[1](t, x, u)
         return fields[self.part]

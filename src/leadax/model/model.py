@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
@@ -22,12 +22,16 @@ from ..methods import Levels, Method
 from ..methods.local import Population
 from ..methods.prepare import numbers_as_arrays, prepare, side_by_side, steps_for
 from ..records import Training
-from ..rollout import raise_if_failed, steps_between
+from ..rollout import Steps, raise_if_failed, steps_between
+from .elsewhere import fields_as_xarray
 from .estimates import Estimate, estimates
 from .fields import LearntField
 from .files import Contents, read_model, write_model
 from .forecast import Forecast
 from .programs import forecast_states, solve_states
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 class _Note:
@@ -127,6 +131,16 @@ class Model(eqx.Module):
         """g_e of an environment, callable on states in the units of the data."""
         return self._field(self.environment_index(environment), part=1)
 
+    def to_xarray(self, states: Float[Any, "point *state"]) -> "xr.Dataset":
+        """f and g_e of all environments at some states, as an `xarray.Dataset`: `shared` and `specific`."""
+        states, whole = np.asarray(states, float), self.layout.state_shape(self.state_shape)
+        if states.shape[1:] != whole:
+            raise InputError(f"`states` must have the shape (point, {', '.join(map(str, whole))}), got {states.shape}")
+        at_states = lambda part: np.stack([jax.vmap(part(name))(states) for name in self.environments])
+        fields = {"shared": at_states(self.shared_in), "specific": at_states(self.specific)}
+        channels = (*self.channels, *(f"hidden{i}" for i in range(self.layout.hidden)))
+        return fields_as_xarray(states, fields, self.environments, channels)
+
     def parameters(self, environment: str | int) -> dict[str, Estimate]:
         """The numbers of a known formula in an environment, in the units of the data; their spread is over members."""
         found = self.estimates(environment)
@@ -138,7 +152,14 @@ class Model(eqx.Module):
         """The same, but nothing for a model without a formula."""
         return estimates(self.method, self.levels, self.environment_index(environment))
 
-    def _field(self, e: int, part: int) -> "LearntField":
+    def field(self, environment: str | int) -> "LearntField":
+        """dx/dt in an environment, callable on states in the units of the data: f + g_e, and a formula that is known.
+
+        Outside the region of the data, forecasts are kept near it, and follow this field no longer.
+        """
+        return self._field(self.environment_index(environment), part=None)
+
+    def _field(self, e: int, part: int | None) -> "LearntField":
         units = self.units.with_hidden(self.layout.hidden)
         return LearntField(self.levels, self.method, units, e, part, self._constants(e, None))
 
@@ -184,17 +205,19 @@ class Model(eqx.Module):
         times = np.asarray(times, float)
         self._check(state, times)
         e = self.environment_index(environment)
-        forcing = self._forcing(times, inputs, e)
-        starts, constants = self._starts(state, e), self._individual(e, individual)
+        forcing = self.forcing(times, inputs, e)
+        starts, constants = self.starts(state, e), self.individual_constants(e, individual)
         asked = (starts, times, e, forcing, constants)
         forecast = self._adaptive(*asked, solver) if solver else self._as_trained(*asked)
         kept = self.layout.hidden if hidden else 0
         units = self.units.with_hidden(kept)
         batch = state.shape[: state.ndim - len(self.state_shape)]
         shape = (self.members, *batch, len(times), *self.layout.state_shape(self.state_shape))
-        return Forecast(times, units.raw(forecast.reshape(shape)[..., : len(units.mean)]))
+        states = units.raw(forecast.reshape(shape)[..., : len(units.mean)])
+        names = (*self.channels, *(f"hidden{i}" for i in range(kept)))
+        return Forecast(times, states, names, len(self.state_shape) - 1)
 
-    def _starts(self, state: Any, e: int) -> Float[Array, "member start *state"]:
+    def starts(self, state: Any, e: int | Array) -> Float[Array, "member start *state"]:
         """Whole states to start from, in standard units."""
         whole = self.layout.state_shape(self.state_shape)
         given = state.shape[-1]
@@ -206,7 +229,8 @@ class Model(eqx.Module):
         mean = self.levels.local.start[:, e, given:].reshape(self.members, *(1,) * (flat.ndim - 1), -1)
         return jnp.concatenate([starts, jnp.broadcast_to(mean, (*starts.shape[:-1], mean.shape[-1]))], axis=-1)
 
-    def _individual(self, e: int, given: Any) -> Float[Array, "member constant"] | None:
+    def individual_constants(self, e: int | Array, given: Any = None) -> Float[Array, "member constant"] | None:
+        """Those given, or the mean of the environment's trajectories; None if there are no such constants."""
         count = self.layout.individual
         if given is not None and np.shape(given) != (count,):
             raise InputError(f"`individual` must have {count} numbers for this model, got shape {np.shape(given)}")
@@ -218,7 +242,7 @@ class Model(eqx.Module):
 
     def _constants(self, e: int, individual: Any) -> Float[Array, "member constant"] | None:
         """What a field sees in an environment that does not change: covariates and individual constants."""
-        own = self._individual(e, individual)
+        own = self.individual_constants(e, individual)
         if not self.layout.covariates:
             return own
         driving = len(self.layout.driving)
@@ -227,7 +251,8 @@ class Model(eqx.Module):
         known = jnp.broadcast_to(jnp.asarray(standard, self.dtype), (self.members, len(standard)))
         return known if own is None else jnp.concatenate([known, own], axis=-1)
 
-    def _forcing(self, times: np.ndarray, inputs: Any, e: int) -> Forcing | None:
+    def forcing(self, times: np.ndarray, inputs: Any, e: int) -> Forcing | None:
+        """What acts on a trajectory of an environment from outside, its covariates included."""
         layout, names = self.layout, ", ".join(self.layout.inputs)
         if inputs is None and layout.inputs:
             raise InputError(f"the model was trained with inputs: give `inputs` with {names} at each time")
@@ -256,12 +281,15 @@ class Model(eqx.Module):
         return (times - times[0]) / self.units.time, self.units.clock(times[0])
 
     def _as_trained(self, starts: Array, times: np.ndarray, e: int, forcing: Forcing | None, constants: Any) -> Array:
+        method, steps = numbers_as_arrays(self.method, self.dtype), self.steps(times, forcing)
+        return forecast_states(method, self.levels, jnp.asarray(e), starts, steps, constants)
+
+    def steps(self, times: np.ndarray, forcing: Forcing | None) -> Steps:
+        """The steps of training between these times."""
         clock, begin = self._clock(times)
         # An interval longer than any step of training is divided: the learnt field knows no longer step.
         rules = {"longest": self.longest_step, "box": self.whole_box, "dtype": self.dtype}
-        steps = steps_for(self.method, clock, begin, forcing, **rules)
-        method = numbers_as_arrays(self.method, self.dtype)
-        return forecast_states(method, self.levels, jnp.asarray(e), starts, steps, constants)
+        return steps_for(self.method, clock, begin, forcing, **rules)
 
     def _adaptive(
         self, starts: Array, times: np.ndarray, e: int, forcing: Forcing | None, constants: Any, solver: str

@@ -8,3 +8,4 @@ from .recipe import Recipe as Recipe
 from .recipe import Start as Start
 from .run_folder import RunFolder as RunFolder
 from .sampling import ScheduledSampling as ScheduledSampling
+from .tensorboard import tensorboard as tensorboard

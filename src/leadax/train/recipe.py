@@ -19,6 +19,7 @@ from .optimisers import Decay
 from .sampling import ScheduledSampling
 
 MATCHES = ("trajectories", *ESTIMATES)
+Listen = Callable[[Snapshot, int], None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +90,7 @@ class Monitor:
     - `warn`: called with a line of text; `should_stop`: asked about once a second.
     """
 
-    listen: Callable[[Snapshot, int], None] = lambda snapshot, steps: None
+    listen: Listen = lambda snapshot, steps: None
     warn: Callable[[str], None] = _nobody_hears
     should_stop: Callable[[], bool] = lambda: False
 

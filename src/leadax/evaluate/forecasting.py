@@ -1,30 +1,46 @@
-"""Forecasts of whole data sets."""
+"""`forecast`: all trajectories of a data set."""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from ..data import Trajectories
-from ..errors import InputError
-from ..evaluate.errors import check_warmup, forecasts, known_points
+from ..errors import InputError, expect
 from ..model import Model
+from .errors import check_warmup, forecasts, known_points
 
 MOST_STEPS = 10_000_000
 
 
-def forecast_of(
+def forecast(
     model: Model,
     data: Trajectories,
-    times: Sequence[float] | None,
+    *,
+    times: Sequence[float] | None = None,
     solver: str | None = None,
     warmup: int | None = None,
 ) -> Trajectories:
-    """Forecasts of all trajectories as a data set, from the first points of each.
+    """Forecasts of all trajectories of a data set, from the first points of each; the mean over members.
+
+    **Arguments**
 
     - `times`: when, by default at each trajectory's own times;
     - `solver`: an adaptive one, from the first whole state; by default the steps of training;
-    - `warmup`: how many of the first points a forecast is told.
+    - `warmup`: how many of the first points a forecast is told; by default 1, or as in training where something is
+      hidden or individual.
+
+    The result is a data set with the same names: save it, draw it, or take it elsewhere with `to_pandas`.
+
+    >>> import jax.random as jr, numpy as np
+    >>> from leadax import Leads, Linear, Trajectories, fit
+    >>> t = np.linspace(0, 2, 9)
+    >>> data = Trajectories.from_arrays(t, np.stack([np.exp(-a * t) for a in (0.5, 1.0)])[:, None, :, None])
+    >>> model = fit(Leads(net=Linear), data, steps=20, key=jr.key(0))
+    >>> forecast(model, data)
+    Trajectories(2 environments, 1 trajectory each, 9 times, channels x0)
     """
+    expect("model", model, Model, "leadax.Model.load(FILE)")
+    expect("data", data, Trajectories, "leadax.load(FILE)")
     told = model.warmup if warmup is None else warmup
     check_warmup(told, data)
     model.for_data(data)  # refuses what does not fit, before any work
@@ -41,7 +57,7 @@ def forecast_of(
 def _at(data: Trajectories, times: np.ndarray, told: int, inferred: bool) -> Trajectories:
     """The known points of each trajectory, and points at the times asked for, at which nothing was observed."""
     if data.inputs is not None:
-        raise InputError("`--times` cannot be combined with inputs: give DATA with inputs at the times asked for")
+        raise InputError("`times` cannot be combined with inputs: give data with inputs at the times asked for")
     all_times, all_states = [], []
     for e in range(len(data.environments)):
         rows = [_one_at(data, e, i, times, told, inferred) for i in range(int(data.counts[e]))]
@@ -100,7 +116,7 @@ def _adaptively(
 ) -> tuple[list[list[np.ndarray]], list[list[np.ndarray]]]:
     """Times and forecasts of each trajectory by an adaptive solver, those at the same times in one call."""
     if told > 1 or data.inputs is not None:
-        raise InputError("an adaptive `--solver` forecasts from one point and without inputs: leave it out")
+        raise InputError("an adaptive `solver` forecasts from one point and without inputs: leave it out")
     moments = None if times is None else np.array(times)
     all_times, all_states = [], []
     for e, name in enumerate(data.environments):
@@ -135,5 +151,5 @@ def _check_steps(model: Model, length: float) -> None:
     if steps > MOST_STEPS:
         raise InputError(
             f"a forecast of length {length:g} takes {steps:.1e} steps as long as those of training, at most "
-            f"{MOST_STEPS} are allowed: stop earlier, or give an adaptive `--solver`"
+            f"{MOST_STEPS} are allowed: stop earlier, or give an adaptive `solver`"
         )
