@@ -107,13 +107,16 @@ class Defaults:
         elif covariates:
             layout = dataclasses.replace(layout, covariates=tuple(covariates))
         units = units_for(data, units, layout)
-        net, rate = self.net, self.learning_rate
+        net, rate, longest = self.net, self.learning_rate, self.longest_step
         if net == architecture(VECTOR_NET) and self.clock is None:
             found = best_polynomial(data, units, layout)
-            if found.degree > 1:
+            if found.degree == 0:
+                net = Architecture(MLP)
+            elif found.degree > 1:
                 net = Architecture(MLP, (("degree", found.degree), ("region", found.region)))
                 rate = min(rate, max(SLOWEST, HASTE * found.rest) * rate)
-        return dataclasses.replace(self, net=net, layout=layout, units=units, learning_rate=rate)
+                longest = None if longest is None else longest / found.finer
+        return dataclasses.replace(self, net=net, layout=layout, units=units, learning_rate=rate, longest_step=longest)
 
 
 def chosen_for(data: Trajectories, net: Any = None, clock: Clock | None = None) -> Defaults:

@@ -10,9 +10,12 @@ from scipy.integrate import solve_ivp
 import leadax as lx
 from leadax.data.layout import Layout
 from leadax.data.units import Units
+from leadax.defaults import chosen_for
 from leadax.methods import METHODS
+from leadax.nets.architecture import Architecture
 from leadax.train import Recipe
 from leadax.trend import Polynomial, best_polynomial, trend_of
+from leadax.trend.flow import Law, fitted
 from leadax.trend.intervals import Equations, Points, equations
 from leadax.trend.ridge import regression
 
@@ -91,6 +94,21 @@ def test_integrals_along_a_spline_are_exact_for_cubics():
     np.testing.assert_allclose(found.changes[:, 0] * root, np.diff(times**3), atol=1e-12)
 
 
+def test_the_flow_itself_makes_coefficients_exact():
+    """Far between points a spline is wrong; steps of the solver, fine enough, are not."""
+    oscillator = lambda x, mu: (x[1], mu * (1 - x[0] ** 2) * x[1] - x[0])
+    data = simulated(oscillator, (0.5, 1.0), times=np.linspace(0, 6, 16))
+    points = Points.of(data, Units.ones(2), LAYOUT)
+    along_spline = regression(equations(points, 3, points.region, points.complete))
+    along_flow = [fitted(points, Law(3, points.region, h), points.complete) for h in (0.4, 0.1)]
+    # The terms 1, x, y, x², xy, y², x³, x²y, …: μ(1 − x²)y has −μ √2 / FALL² of the product of Hermite polynomials.
+    wrong = [np.abs((c.common + c.own)[:, 7, 1] + np.array([0.5, 1.0]) * np.sqrt(2) * 16).max()
+             for c in (along_spline, *(found.coefficients for found in along_flow))]  # fmt: skip
+    assert wrong[2] < 0.1 * wrong[0], wrong
+    assert along_flow[1].rest < 0.1 * along_flow[0].rest
+    assert best_polynomial(data, Units.ones(2), LAYOUT).finer > 1
+
+
 def test_holes_are_left_out():
     data = simulated(duffing, (0.5, 1.0))
     states = data.states.copy()
@@ -137,6 +155,14 @@ def test_the_degree_is_that_of_the_law(field, degree):
     assert best_polynomial(*in_units(data)).degree == degree
     one_each = data.select(trajectories=slice(1))
     assert best_polynomial(*in_units(one_each)).degree <= degree
+
+
+def test_no_polynomial_where_none_is_of_use():
+    """What rises and falls by the clock is no field of x: no polynomial forecasts better than the mean."""
+    x = np.sin(1.7 * TIMES + np.arange(6)[:, None])[:, None, :, None]
+    data = lx.Trajectories.from_arrays(TIMES, x)
+    assert best_polynomial(data, Units.measured(data), Layout(("x",))).degree == 0
+    assert chosen_for(data).laid_out(data, None).net == Architecture(lx.MLP)
 
 
 def test_no_curve_where_something_acts_or_is_hidden():

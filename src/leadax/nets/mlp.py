@@ -18,7 +18,7 @@ from .swish import Swish
 # learnt what it can explain.
 PACE = 10.0
 # Where a net begins at a polynomial, its layers begin with this part of their usual size: they add what is missing.
-QUIET = 0.1
+QUIET = 1e-3
 # Of the initial weights of a polynomial. Not quite zero: products of zeros, as in factored tensors, never learn.
 TINY = 1e-4
 

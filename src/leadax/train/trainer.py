@@ -93,7 +93,8 @@ class Trainer:
             return None
         request = self.request
         units, layout = request.defaults.units, request.layout
-        found = trend_of(request.train, units, layout, options["degree"], options.get("region"))
+        longest = longest_step(self.task.batch)
+        found = trend_of(request.train, units, layout, options["degree"], options.get("region"), longest)
         return found and jax.tree.map(lambda a: jnp.asarray(a, request.recipe.dtype), found)
 
     def _model(self, candidate: int, part: slice, best: Best, steps: int, loop: Loop) -> Model:

@@ -10,16 +10,19 @@ from ..data import Trajectories
 from ..data.layout import Layout
 from ..data.units import Units
 from ..nets.polynomial import HIGHEST, Region, features, terms
-from .intervals import Points, equations, with_constant
-from .ridge import regression
+from .flow import Law, fitted
+from .intervals import Points, with_constant
 
 FOLDS = 4
 MOST_TERMS = 120
 LEAST_ERROR = 1e-4  # of the variance: below it, degrees do not differ
+USELESS = 1.0  # of the variance
 NEARLY = 0.05  # of the rates may stay unexplained by what is taken for the law
 UNSURE = 1.5  # how much larger the variance of noise may be than estimated
 WORTH = 0.8  # a higher degree must bring the error down to this part of it
-SUBSTEPS = 4
+FINER = 2  # steps in an interval, to compare degrees with
+FINEST = 2
+WORTH_FINER = 0.45  # steps twice as fine must leave no more than this part of the rest
 SHARE = 0.6  # of a trajectory that the rest of it is forecast from, where there is one per environment
 RUNAWAY = 1e3  # standard units
 WORST = 10.0  # of the variance: beyond it, errors do not differ
@@ -30,12 +33,14 @@ class Polynomial(NamedTuple):
     """What is known of the law of a data set before training.
 
     - `degree`: of the polynomial that a net begins at; `region`: where the data are, None for a linear law;
-    - `rest`: how large the field is that it leaves unexplained, where rates of the data have size one.
+    - `rest`: how large the field is that it leaves unexplained, where rates of the data have size one;
+    - `finer`: how many steps a solver should take in a median interval.
     """
 
     degree: int = 1
     region: Region | None = None
     rest: float = 1.0
+    finer: int = 1
 
 
 def best_polynomial(data: Trajectories, units: Units, layout: Layout) -> Polynomial:
@@ -46,46 +51,54 @@ def best_polynomial(data: Trajectories, units: Units, layout: Layout) -> Polynom
     geometric mean, in which no single forecast decides. A curved polynomial that leaves more unexplained than noise
     does, and more than a twentieth of the rates, is not the law: far from the data it would be worse than a line.
 
-    Where something acts from outside or is hidden, the degree is 1.
+    Where something acts from outside or is hidden, the degree is 1. Where no polynomial forecasts better than the mean
+    does, it is 0: a net then begins at none.
     """
     if data.space or layout.hidden or layout.individual or layout.seen or layout.inputs:
         return Polynomial()
     points = Points.of(data, units, layout)
     if points.complete.sum() < 4:
         return Polynomial()
-    region, lowest, best = points.region, np.inf, Polynomial()
+    gap, allowed = points.median_gap, NEARLY**2 + UNSURE * _rates_of_noise(points, layout.noise)
+    lowest, best = np.inf, Polynomial()
     for degree in range(1, HIGHEST + 1):
         if degree > 1 and len(terms(len(data.channels), degree)) > min(MOST_TERMS, points.complete.sum() / 3):
             break
-        rest, noise = _size_of_rest(points, degree, region, layout.noise)
-        error = _held_out_error(points, degree, region)
-        law = degree == 1 or rest**2 < NEARLY**2 + UNSURE * noise**2
-        if law and error < WORTH * lowest:
-            best, lowest = Polynomial(degree, region, rest) if degree > 1 else Polynomial(), error
-    return best
+        law = Law(degree, points.region, gap / FINER)
+        error = _held_out_error(points, law)
+        if error < WORTH * lowest and (degree == 1 or fitted(points, law, points.complete).rest ** 2 < allowed):
+            best, lowest = Polynomial(degree), error
+    if lowest > USELESS:
+        return Polynomial(0)
+    return best if best.degree == 1 else _with_steps(points, best.degree)
 
 
-def _size_of_rest(points: Points, degree: int, region: Region, noise: tuple[float, ...] | None) -> tuple[float, float]:
-    """The size of the rates that polynomials leave unexplained, and how much of it noise alone would leave."""
-    found = equations(points, degree, region, points.complete)
-    common, own = regression(found)
-    rests = [changes - terms @ (common + v) for (terms, changes), v in zip(found, own, strict=True)]
-    lengths = np.concatenate([terms[:, :1] for terms, _ in found]) ** 2  # the constant term is an interval's root
-    size = np.sqrt(np.mean(np.concatenate(rests) ** 2 / lengths))
-    spread = 0.0 if noise is None else float(np.sqrt(np.mean(np.square(noise)) * np.mean(2 / lengths**2)))
-    return float(size), spread
+def _with_steps(points: Points, degree: int) -> Polynomial:
+    """The polynomial with steps that are as fine as it gains from: twice as fine as long as half of the rest goes."""
+    rest = lambda finer: fitted(points, Law(degree, points.region, points.median_gap / finer), points.complete).rest
+    finer, now = 1, rest(1)
+    while finer < FINEST and (less := rest(2 * finer)) < WORTH_FINER * now:
+        finer, now = 2 * finer, less
+    return Polynomial(degree, points.region, now, finer)
 
 
-def _held_out_error(points: Points, degree: int, region: Region) -> float:
+def _rates_of_noise(points: Points, noise: tuple[float, ...] | None) -> float:
+    """The mean square of the rates that noise alone leaves unexplained."""
+    gaps = np.diff(points.times, axis=2)
+    gaps = gaps[np.isfinite(gaps) & (gaps > 0)]
+    return 0.0 if noise is None else float(np.mean(np.square(noise)) * np.mean(2 / gaps**2))
+
+
+def _held_out_error(points: Points, law: Law) -> float:
     """The geometric mean of the errors of forecasts of what was left out, as a part of the variance."""
     errors = []
     for use in _folds(points.complete):
-        common, own = regression(equations(points, degree, region, use))
+        common, own = fitted(points, law, use).coefficients
         left_out = points.complete & ~use
         # A forecast begins at the last point that was used, or at the first point.
         there = left_out | _last(use & left_out.any(axis=2, keepdims=True))
         several = there.sum(axis=2) > 1
-        field = bounded_field((common + own)[np.nonzero(several)[0]], degree, region)
+        field = bounded_field((common + own)[np.nonzero(several)[0]], law.degree, law.region)
         errors.append(_errors(points.times[several], points.states[several], there[several], field))
     every = np.concatenate(errors)
     return float(np.exp(np.mean(np.log(every + LEAST_ERROR)))) if every.size else np.inf
@@ -139,8 +152,8 @@ def _errors(times: np.ndarray, states: np.ndarray, there: np.ndarray, field: Cal
 
 def _ahead(field: Callable, x: np.ndarray, gap: np.ndarray) -> np.ndarray:
     """The states after a time, by steps of the classical Runge–Kutta method."""
-    h = gap / SUBSTEPS
-    for _ in range(SUBSTEPS):
+    h = gap / FINER
+    for _ in range(FINER):
         a = field(x)
         b = field(x + h / 2 * a)
         c = field(x + h / 2 * b)

@@ -9,8 +9,8 @@ from ..data import Trajectories
 from ..data.layout import Layout
 from ..data.units import Units
 from ..nets.polynomial import Region
-from .intervals import Equations, Points, equations
-from .ridge import regression
+from .flow import Fitted, Law, fitted
+from .intervals import Points
 
 
 class Trend(NamedTuple):
@@ -26,8 +26,15 @@ class Trend(NamedTuple):
     pooled: Float[Any, "term channel"]
 
 
-def trend_of(data: Trajectories, units: Units, layout: Layout, degree: int, region: Region | None) -> Trend | None:
+def trend_of(
+    data: Trajectories, units: Units, layout: Layout, degree: int, region: Region | None, longest: float | None = None
+) -> Trend | None:
     """The trend of a data set; None where nothing can be said: fields on a grid, or states that are partly hidden.
+
+    **Arguments**
+
+    - `degree`, `region`: as in `leadax.nets.MLP`;
+    - `longest`: the longest step of the solver, in standard time; by default the median interval.
 
     >>> t = np.linspace(0, 2, 9)
     >>> x = np.stack([np.exp(-a * t) for a in (0.5, 1.0)])[:, None, :, None]
@@ -38,12 +45,13 @@ def trend_of(data: Trajectories, units: Units, layout: Layout, degree: int, regi
     if data.space or layout.hidden or layout.individual:
         return None
     points = Points.of(data, units, layout)
-    found = equations(points, degree, region or points.region, points.complete)
-    common, own = regression(found)
-    whole = Equations(*(np.concatenate(side) for side in zip(*found, strict=True)))
-    alone = [_sum(*regression([one])) for one in found]
-    return Trend(common, own, np.stack(alone), _sum(*regression([whole])))
+    law = Law(degree, region or points.region, longest or points.median_gap)
+    common, own = fitted(points, law, points.complete).coefficients
+    alone = [_sum(fitted(points.of_environment(e), law, points.complete[[e]])) for e in range(len(own))]
+    pooled = points.as_one()
+    return Trend(common, own, np.stack(alone), _sum(fitted(pooled, law, pooled.complete)))
 
 
-def _sum(common: np.ndarray, own: np.ndarray) -> np.ndarray:
+def _sum(found: Fitted) -> np.ndarray:
+    common, own = found.coefficients
     return common + own[0]

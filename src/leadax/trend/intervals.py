@@ -1,5 +1,6 @@
 """What data say about a vector field that is linear in its coefficients: one equation per interval between points."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -41,6 +42,21 @@ class Points(NamedTuple):
             first, last = forcing.first, forcing.last
         impulses = np.zeros_like(states) if forcing is None or forcing.impulses is None else forcing.impulses
         return cls(data.times / units.time, states, first, last, impulses)
+
+    @property
+    def median_gap(self) -> float:
+        """The median interval between neighbouring points."""
+        gaps = np.diff(self.times, axis=2)
+        gaps = gaps[np.isfinite(gaps) & (gaps > 0)]
+        return float(np.median(gaps)) if gaps.size else 1.0
+
+    def of_environment(self, e: int) -> "Points":
+        """The points of one environment."""
+        return Points(*(array[[e]] for array in self))
+
+    def as_one(self) -> "Points":
+        """The same points, as if all environments were one."""
+        return Points(*(array.reshape(1, math.prod(array.shape[:2]), *array.shape[2:]) for array in self))
 
     @property
     def complete(self) -> Bool[np.ndarray, "env traj time"]:

@@ -1,0 +1,103 @@
+"""Coefficients made exact: equations along the flow of a polynomial field itself, in place of a spline."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from ..nets.polynomial import Region, features
+from .intervals import Equations, Points, equations, with_constant
+from .ridge import Coefficients, regression
+
+ROUNDS = 6
+GAIN = 0.99
+# The stages of the classical Runge–Kutta method: how far each looks ahead, and its weight.
+AHEAD, WEIGHTS = (0.0, 0.5, 0.5, 1.0), (1 / 6, 1 / 3, 1 / 3, 1 / 6)
+LARGEST = 1e3  # standard units
+
+
+class Law(NamedTuple):
+    """What kind of polynomial field is fitted: its degree, where it is curved, and the longest step of its solver."""
+
+    degree: int
+    region: Region
+    longest: float
+
+
+class Fitted(NamedTuple):
+    """Coefficients, and the root mean square of the rates that they leave unexplained, per channel."""
+
+    coefficients: Coefficients
+    rest: float
+
+
+def fitted(points: Points, law: Law, use: Bool[np.ndarray, "env traj time"]) -> Fitted:
+    """Coefficients with which each point leads to the next as exactly as they can.
+
+    They begin with the equations along a spline, which is not quite the path that a field takes between two points.
+    Then the path is the one that the solver takes, by the method of Runge and Kutta, and its equations are solved again
+    and again (Gauss–Newton), until that gains nothing.
+
+    **Arguments**
+
+    - `use`: at which points data may be used.
+    """
+    found = regression(equations(points, law.degree, law.region, use))
+    best, lowest = found, np.inf
+    for _ in range(ROUNDS):
+        along, rest = _along_flow(points, law, use, found)
+        if not rest < GAIN * lowest:
+            break
+        best, lowest = found, rest
+        found = regression(along)
+    return Fitted(best, lowest)
+
+
+def _along_flow(
+    points: Points, law: Law, use: Bool[np.ndarray, "env traj time"], found: Coefficients
+) -> tuple[list[Equations], float]:
+    """The equations of each environment, linearised about a field, and the size of the rates it leaves unexplained."""
+    usable = use & points.complete
+    gaps = np.diff(points.times, axis=2)
+    both = usable[:, :, 1:] & usable[:, :, :-1] & (gaps > 0)
+    along, rests = [], []
+    for e in range(len(points.times)):
+        here, whole = both[e], found.common + found.own[e]
+        gap = gaps[e][here][:, None]
+        begin = (points.states[e, :, :-1] + points.impulses[e, :, :-1])[here]
+        inputs = points.first[e][here], points.last[e][here]
+        steps = max(1, int(np.ceil(np.max(gap, initial=0.0) / law.longest - 1e-6)))
+        end, terms = _flow(_of(law), whole, begin, inputs, gap, steps)
+        miss = points.states[e, :, 1:][here] - end
+        along.append(Equations(terms / np.sqrt(gap), (miss + terms @ whole) / np.sqrt(gap)))
+        rests.append(miss / gap)
+    every = np.concatenate(rests)
+    return along, float(np.sqrt(np.mean(every**2))) if every.size else np.inf
+
+
+def _of(law: Law) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    return lambda x, u: with_constant(features(np.concatenate([x, u], axis=-1), law.degree, law.region))
+
+
+def _flow(
+    of: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    coefficients: Float[np.ndarray, "term channel"],
+    x: Float[np.ndarray, "interval channel"],
+    inputs: Sequence[Float[np.ndarray, "interval input"]],
+    gap: Float[np.ndarray, "interval 1"],
+    steps: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The states at the ends of intervals, and the integrals of the terms along the way."""
+    first, last = inputs
+    h, integrals = gap / steps, np.zeros((len(x), len(coefficients)))
+    for k in range(steps):
+        stage, slopes = x, np.zeros_like(x)
+        total = np.zeros_like(x)
+        for ahead, weight in zip(AHEAD, WEIGHTS, strict=True):
+            stage = x + ahead * h * slopes
+            terms = of(stage, first + (last - first) * (k + ahead) / steps)
+            slopes = terms @ coefficients
+            total, integrals = total + weight * slopes, integrals + weight * h * terms
+        x = np.clip(x + h * total, -LARGEST, LARGEST)
+    return x, integrals
