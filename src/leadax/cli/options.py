@@ -78,7 +78,7 @@ class Training:
         str | None,
         optional(
             "NAME",
-            f"The network: {', '.join(NETS)}, {OWN}; by default mlp with a linear skip, conv for fields.",
+            f"The network: {', '.join(NETS)}, {OWN}; by default mlp beside a polynomial, conv for fields.",
         ),
     ] = None
     solver: Annotated[
