@@ -16,6 +16,8 @@ from .intervals import Points, with_constant
 FOLDS = 4
 MOST_TERMS = 120
 LEAST_ERROR = 1e-4  # of the variance: below it, degrees do not differ
+EXACT = 0.01  # what leaves less of the rates unexplained is taken for the law, beyond the data, too
+MARGIN = 0.5  # ranges of the data beyond which such a law is not curved any more
 USELESS = 1.0  # of the variance
 NEARLY = 0.05  # of the rates may stay unexplained by what is taken for the law
 UNSURE = 1.5  # how much larger the variance of noise may be than estimated
@@ -32,7 +34,7 @@ FAR = 1.0  # ranges of the data beyond which a forecast is not followed
 class Polynomial(NamedTuple):
     """What is known of the law of a data set before training.
 
-    - `degree`: of the polynomial that a net begins at; `region`: where the data are, None for a linear law;
+    - `degree`: of the polynomial that a net begins at; `region`: where it is curved, None for a linear law;
     - `rest`: how large the field is that it leaves unexplained, where rates of the data have size one;
     - `finer`: how many steps a solver should take in a median interval.
     """
@@ -49,7 +51,8 @@ def best_polynomial(data: Trajectories, units: Units, layout: Layout) -> Polynom
     Each trajectory of an environment is left out in turn (in four folds at most); where there is only one, its end is.
     The rest gives polynomials of each degree in closed form, and these give forecasts. Their errors are compared by the
     geometric mean, in which no single forecast decides. A curved polynomial that leaves more unexplained than noise
-    does, and more than a twentieth of the rates, is not the law: far from the data it would be worse than a line.
+    does, and more than a twentieth of the rates, is not the law: far from the data it would be worse than a line. One
+    that leaves less than a hundredth is, and is curved beyond the data, too; any other only where the data are.
 
     Where something acts from outside or is hidden, the degree is 1. Where no polynomial forecasts better than the mean
     does, it is 0: a net then begins at none.
@@ -65,21 +68,32 @@ def best_polynomial(data: Trajectories, units: Units, layout: Layout) -> Polynom
         if degree > 1 and len(terms(len(data.channels), degree)) > min(MOST_TERMS, points.complete.sum() / 3):
             break
         law = Law(degree, points.region, gap / FINER)
+        rest = fitted(points, law, points.complete).rest
+        law = law._replace(region=points.region if rest > EXACT else _widened(points.region))
         error = _held_out_error(points, law)
-        if error < WORTH * lowest and (degree == 1 or fitted(points, law, points.complete).rest ** 2 < allowed):
-            best, lowest = Polynomial(degree), error
+        if error < WORTH * lowest and (degree == 1 or rest**2 < allowed):
+            best, lowest = Polynomial(degree, law.region), error
     if lowest > USELESS:
         return Polynomial(0)
-    return best if best.degree == 1 else _with_steps(points, best.degree)
+    return Polynomial() if best.degree == 1 else _with_steps(points, best)
 
 
-def _with_steps(points: Points, degree: int) -> Polynomial:
-    """The polynomial with steps that are as fine as it gains from: twice as fine as long as half of the rest goes."""
-    rest = lambda finer: fitted(points, Law(degree, points.region, points.median_gap / finer), points.complete).rest
+def _widened(region: Region) -> Region:
+    """The region with a margin on both sides."""
+    low, high = (np.asarray(side) for side in region)
+    margin = MARGIN * (high - low)
+    return tuple((low - margin).tolist()), tuple((high + margin).tolist())
+
+
+def _with_steps(points: Points, found: Polynomial) -> Polynomial:
+    """The polynomial with steps that are as fine as it gains from: twice as fine if half of the rest goes."""
+    assert found.region is not None
+    law = Law(found.degree, found.region, points.median_gap)
+    rest = lambda finer: fitted(points, law._replace(longest=law.longest / finer), points.complete).rest
     finer, now = 1, rest(1)
     while finer < FINEST and (less := rest(2 * finer)) < WORTH_FINER * now:
         finer, now = 2 * finer, less
-    return Polynomial(degree, points.region, now, finer)
+    return found._replace(rest=now, finer=finer)
 
 
 def _rates_of_noise(points: Points, noise: tuple[float, ...] | None) -> float:
