@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check lint bench clean
+.PHONY: demo test check lint docs gallery matrix bench clean
 .DELETE_ON_ERROR:
 
 # One stamp per set of extras: reinstalled when pyproject.toml changes, otherwise free.
@@ -28,6 +28,18 @@ test: lint
 check: lint
 	$(BIN)/python -m pytest tests/test_house.py tests/test_defaults.py tests/data/test_units.py tests/data/test_batch.py \
 	  tests/data/test_holdouts.py tests/rollout/test_steps.py tests/choose tests/evaluate tests/train/test_loss.py
+
+# The site, in build/pages/site. A broken link or a missing name is an error.
+docs: $(VENV)/.installed-data,docs,plot
+	$(BIN)/python -m tools.site
+
+# Every script of the gallery, with the pictures and numbers of its page. THEOPH=FILE has your copy of those data.
+gallery: $(VENV)/.installed-data,plot,sindy
+	$(BIN)/python -m tools.gallery $(if $(THEOPH),--data $(THEOPH))
+
+# By hand, before a release: wheel and sdist in empty environments, with each extra, and with the oldest versions allowed.
+matrix:
+	$(PYTHON) -m tools.matrix
 
 # Alone on the machine: it measures time. PyTorch is for comparison only.
 bench: $(VENV)/.installed-data,plot,bench

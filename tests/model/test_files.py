@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import importlib
 import json
+import subprocess
 import sys
 
 import jax
@@ -240,3 +241,9 @@ def test_all_methods_are_described_and_restored(tmp_path):
         method = lx.chosen_for(DATA).complete(build(**fields), Sizes((2,), 3))
         model(method, members=1).save(tmp_path / "m.safetensors")
         assert lx.Model.load(tmp_path / "m.safetensors").method == method, name
+
+
+def test_all_methods_are_known_to_a_process_that_only_loads():
+    """Also those that no list of names has: a mixture is made by `adapt`, and used by programs that never adapt."""
+    code = "import leadax.model; from leadax.registry import class_named; class_named('mixture')"
+    subprocess.run([sys.executable, "-c", code], check=True)

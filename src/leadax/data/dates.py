@@ -49,7 +49,7 @@ def parse(text: str) -> timedelta | None:
 
 
 def days_of(text: str) -> float:
-    """Days since 1970-01-01 of an ISO date, to the bit those that [`to_days`][] gives; NaN if it is no date.
+    """Days since 1970-01-01 of an ISO date, to the bit those that `to_days` gives; NaN if it is no date.
 
     >>> days_of("1970-01-02T12:00")
     1.5

@@ -25,7 +25,7 @@ def load(
     inputs: Mapping[str, str] | Sequence[str] | None = None,
     covariates: Sequence[str] = (),
 ) -> Trajectories:
-    """Load trajectories from a file that was written by [`save`][], or by any other program in one of these layouts.
+    """Load trajectories from a file that was written by `save`, or by any other program in one of these layouts.
 
     - `.nc`, `.zarr` (xarray): a variable `state` with the dimensions `environment`, `trajectory`, `time`, `channel`
       and, for fields, `y` and `x`, in any order. A variable `time` along `time`, or also along `trajectory` and
@@ -104,7 +104,7 @@ def _read(path: Path, form: Format, columns: Columns) -> Trajectories:
 
 
 def save(data: Trajectories, path: PathLike, *, overwrite: bool = False) -> None:
-    """Save trajectories to a file. [`load`][] returns exactly the same data, bit for bit.
+    """Save trajectories to a file. `load` returns exactly the same data, bit for bit.
 
     Saving is atomic: if it fails, a previous file at `path` is unchanged.
 
@@ -142,7 +142,7 @@ def save(data: Trajectories, path: PathLike, *, overwrite: bool = False) -> None
 
 
 def check_output(path: PathLike, *, overwrite: bool = False) -> None:
-    """Raise `InputError` if [`save`][] could not write to `path`. Call this before a long computation."""
+    """Raise `InputError` if `save` could not write to `path`. Call this before a long computation."""
     form = format_of(path)
     _check_replaceable(path, form)
     check_destination(path, folder=form.folder, overwrite=overwrite)

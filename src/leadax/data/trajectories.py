@@ -54,7 +54,7 @@ class Trajectories:
         next), or `impulse:CHANNEL` (no value but an amount, added at its time to that channel of the state, which may
         be a hidden one: `hidden0`, `hidden1`, …).
 
-    Use [`Trajectories.from_arrays`][] to create one: it has default names and accepts nested lists of unequal lengths.
+    Use `Trajectories.from_arrays` to create one: it has default names and accepts nested lists of unequal lengths.
 
     >>> import numpy as np
     >>> t = np.linspace(0, 1, 5)

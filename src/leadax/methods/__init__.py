@@ -23,6 +23,7 @@ from .known import Known as Known
 from .known import with_formula as with_formula
 from .leads import Leads as Leads
 from .maml import Maml as Maml
+from .mixture import Mixture as Mixture
 from .one_for_all import OneForAll as OneForAll
 from .one_per_env import OnePerEnv as OnePerEnv
 from .parameters import Parameter as Parameter
