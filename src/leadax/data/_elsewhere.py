@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 COLOURS = ("#2166ac", "#d95f02", "#1b9e77", "#7570b3", "#b2182b", "#666666")
 WIDTH, HEIGHT = 190, 90
 # A picture is there to recognise data: more would make a notebook large.
-MOST_PANELS, MOST_LINES, MOST_POINTS = 4, 6, 200
+MOST_PANELS, MOST_LINES, MOST_POINTS = 6, 6, 200
 
 
 def to_xarray(data: Trajectories) -> "xr.Dataset":
@@ -46,7 +46,7 @@ def to_html(data: Trajectories) -> str:
         return text
     shown = range(min(len(data.environments), MOST_PANELS))
     rest = len(data.environments) - len(shown)
-    more = f"<div>and {rest} more</div>" if rest else ""
+    more = f'<div style="font-size:small">and {rest} more</div>' if rest else ""
     row = "".join(_panel(data, e) for e in shown)
     return f'{text}<div style="display:flex;flex-wrap:wrap;gap:12px;margin-top:6px">{row}{more}</div>'
 
