@@ -19,13 +19,14 @@ from ..data.derivatives import ESTIMATES
 from ..data.forcing import covariate_rows
 from ..data.latent import Latent
 from ..data.layout import Layout
-from ..defaults import Defaults, chosen_for
+from ..defaults import Defaults, chosen_for, median_gap
 from ..describe import describe
 from ..errors import InputError
 from ..evaluate.errors import check_warmup
-from ..methods import Levels, Method, Phase, Sizes
+from ..methods import Known, Levels, Method, Phase, Sizes
+from ..methods.attribution import attributed
 from ..methods.local import first_local
-from ..methods.prefit import begun
+from ..methods.prefit import Beginning, beginning
 from ..methods.prepare import Frozen, prepare, side_by_side
 from ..methods.settings import positive
 from ..model import Model, check_order
@@ -75,6 +76,10 @@ class Request:
         defaults, layout = self.defaults, self.layout
         sizes = Sizes(layout.state_shape(self.train.state_shape), len(self.train.environments), layout.seen)
         methods = [self._completed(method, defaults, sizes) for method in methods]
+        begin = self._beginning(methods[0])
+        if begin is not None:
+            methods = [dataclasses.replace(method, scale=begin.scale) for method in methods]
+            defaults = dataclasses.replace(defaults, longest_step=self._longest(begin.finer))
         optimiser = self._optimiser(defaults)
         numbers = [rate_for(optimiser, rate) for rate in rates]
         configs = [self._config(m, r, defaults) for m, r in zip(methods, numbers, strict=True)]
@@ -97,7 +102,26 @@ class Request:
             retry=self.recipe.on_divergence == "retry",
             devices=devices_for(len(methods) * self.seeds),
         )
-        return Trainer(self, task, sizes, tuple(methods), tuple(numbers), tuple(configs), defaults)
+        return Trainer(self, task, sizes, tuple(methods), tuple(numbers), tuple(configs), defaults, begin)
+
+    def _beginning(self, method: Method) -> Beginning | None:
+        """What a known formula explains by itself; None where there is none, or training has begun elsewhere."""
+        if not isinstance(method, Known) or self.start is not None:
+            return None
+        unit, dtype = self.defaults.units.time, self.recipe.dtype
+
+        def prepared(finer: int) -> Batch:
+            longest = self._longest(finer)
+            return self._prepared(self.train, method, None if longest is None else longest / unit)
+
+        return beginning(method, prepared, lambda batch: first_local(batch, self.layout, dtype))
+
+    def _longest(self, finer: int) -> float | None:
+        """The longest step of the solver where steps are to be so many times finer."""
+        longest = self.defaults.longest_step
+        if finer == 1:
+            return longest
+        return (median_gap(self.train) if longest is None else longest) / finer
 
     @property
     def layout(self) -> Layout:
@@ -199,6 +223,7 @@ class Trainer:
     rates: tuple[float, ...]
     configs: tuple[Config, ...]
     defaults: Defaults
+    begin: Beginning | None = None
 
     def trained(self, monitor: Monitor, folder: RunFolder | None) -> list[Model]:
         """The model of each candidate: of the last step, or of the one that was best on the validation data."""
@@ -228,7 +253,7 @@ class Trainer:
         about = (self.task.stages[0].plan, Frozen(static), self.sizes, str(jnp.dtype(dtype)))
         local = first_local(self.task.batch, request.layout, dtype)
         if request.start is None:
-            return _first_states(*about, None, local, numbers, keys, rates, self.task.batch)
+            return _first_states(*about, None, local, numbers, keys, rates, self.begin and self.begin.numbers)
         template = jax.eval_shape(partial(_first_states, *about, None, ()), numbers, keys, rates).levels
         levels = fill(template, flatten(cast(request.start.levels._replace(local=()), dtype)), "`start`")
         return _first_states(*about, levels, local, numbers, keys, rates)
@@ -237,7 +262,9 @@ class Trainer:
         data = self.request.train
         history = tuple(_part(snapshot, part) for snapshot in loop.history)
         kept = None if loop.best is None else tuple(int(k) for k in best.step[part])
-        levels = with_population(self.task.method, jax.tree.map(jnp.asarray, best.levels), self.task.batch)
+        levels = jax.tree.map(jnp.asarray, best.levels)
+        levels = attributed(self.task.method, levels, self.task.batch, shared=self.request.start is None)
+        levels = with_population(self.task.method, levels, self.task.batch)
         layout = self.request.layout
         return Model(
             levels=jax.tree.map(lambda a: a[part], levels),
@@ -266,16 +293,19 @@ def _first_states(
     numbers: PyTree,
     keys: Array,
     rates: Array,
-    batch: Batch | None = None,
+    known: tuple[PyTree, PyTree] | None = None,
 ) -> TrainState:
-    """The states of all members before the first step, with these parameters or with random ones."""
+    """The states of all members before the first step, with these parameters or with random ones.
+
+    - `known`: the numbers of a formula.
+    """
 
     def one(levels: Levels | None, numbers: PyTree, key: PRNGKey, rate: Array) -> TrainState:
         method = eqx.combine(numbers, static.tree)
         for_levels, for_state = jax.random.split(key)
         begin = cast(Levels(*method.init(sizes, key=for_levels)), dtype) if levels is None else levels
         begin = begin._replace(local=local)
-        begin = begin if batch is None else begun(method, begin, batch)
+        begin = begin if known is None else method.with_numbers(begin, known)
         return first_state(plan, method, begin, sizes.environments, for_state, rate)
 
     return jax.vmap(one)(levels, numbers, keys, rates)
