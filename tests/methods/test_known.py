@@ -324,6 +324,15 @@ def test_bad_settings(build, message):
         build()
 
 
+@pytest.mark.parametrize("build", [Leads, OneForAll, OnePerEnv, Coda])
+def test_a_formula_is_not_ignored(build):
+    """A method that `fit` has not completed knows no units that its formula could be computed in."""
+    with pytest.raises(InputError, match="with a known formula needs the units of its data"):
+        build(**SETTINGS).init(Sizes((2,), 1), key=jr.key(0))
+    with pytest.raises(InputError, match="with a known formula needs the units of its data"):
+        build(**SETTINGS).dynamics((), ())
+
+
 def test_a_method_without_a_field():
     method = Known(FtRnn(width=2, rank=2), decay, NUMBERS, Units.ones(2))
     shared, specific = jax.eval_shape(lambda: method.init(Sizes((2,), 1), key=jr.key(0)))

@@ -10,7 +10,7 @@ from .._types import PRNGKey, VectorField
 from ..nets.architecture import Architecture
 from .base import Method, Sizes, built, sum_of, zero_field
 from .dynamics import DEFAULT_SOLVER, Dynamics, Flow
-from .settings import known_setting, net_setting, parameters_setting, solver_setting, substeps_setting
+from .settings import known_setting, net_setting, parameters_setting, solver_setting, substeps_setting, without_formula
 
 
 class OneForAll(Method):
@@ -32,10 +32,12 @@ class OneForAll(Method):
 
     def init(self, sizes: Sizes, *, key: PRNGKey) -> tuple[PyTree, PyTree]:
         """f and g, both shared."""
+        without_formula(self)
         return tuple(built(self.net, sizes, k) for k in jax.random.split(key)), ()
 
     def dynamics(self, shared: PyTree, specific: PyTree) -> Dynamics:
         """dx/dt = f + g."""
+        without_formula(self)
         return Flow(sum_of(*shared), self.solver or DEFAULT_SOLVER)
 
     def split(self, shared: PyTree, specific: PyTree) -> tuple[VectorField, VectorField]:
