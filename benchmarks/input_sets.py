@@ -12,6 +12,7 @@ Pair = tuple[Trajectories, Trajectories]
 STIFFNESSES = (0.5, 1.0, 1.5, 2.0)
 LENGTHS = (0.6, 0.9, 1.2, 1.5)
 GRAVITY, DRAG = 9.81, 0.25
+HOURS = (5.0, 8.0, 12.0, 20.0)
 
 
 def waves(rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
@@ -85,3 +86,26 @@ def pendulums(train: int = 4, test: int = 8) -> Pair:
     named = {"channels": ["theta", "omega"], "parameters": {"length": np.array(LENGTHS)}}
     make = lambda part: Trajectories.from_arrays(times, states[:, part], **named)
     return make(slice(None, train)), make(slice(train, None))
+
+
+def houses(train: int = 4, test: int = 8) -> Pair:
+    """T' = (outside - T)/hours + 3 sun/(1 + sun) for four houses, two days, under weather of each trajectory's own."""
+    rng, times = np.random.default_rng(3), np.linspace(0, 48, 97)
+    rows = [[_house(hours, times, rng) for _ in range(train + test)] for hours in HOURS]
+    states, inputs = (np.array([[row[k] for row in house] for house in rows]) for k in (0, 1))
+    make = lambda part: Trajectories.from_arrays(
+        times, states[:, part], channels=["T"], inputs=inputs[:, part], input_names=["outside", "sun"]
+    )
+    return make(slice(None, train)), make(slice(train, None))
+
+
+def _house(hours: float, times: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Temperatures, and the weather: linear between the hours at which it is known."""
+    mean, swing, phase, slow = rng.uniform(-5, 15), rng.uniform(3, 7), rng.uniform(0, 24), rng.normal()
+    outside = mean + swing * np.sin(2 * np.pi * (times - phase) / 24) + slow * np.sin(2 * np.pi * times / 41)
+    clear = rng.uniform(0.3, 1, 3)[np.minimum(times // 24, 2).astype(int)]
+    sun = np.maximum(0, np.sin(2 * np.pi * (times - 6) / 24)) * clear
+    at = lambda t, values: np.interp(t, times, values)
+    field = lambda t, x: [(at(t, outside) - x[0]) / hours + 3 * at(t, sun) / (1 + at(t, sun))]
+    settings = {"t_eval": times, "rtol": 1e-8, "atol": 1e-8, "max_step": 0.25}
+    return solve_ivp(field, (0, 48), [rng.uniform(10, 25)], **settings).y.T, np.stack([outside, sun], axis=-1)

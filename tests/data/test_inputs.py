@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from leadax.data import Trajectories, folds, hold_out
-from leadax.data.input_series import filled
+from leadax.data.input_series import check_ends, filled
 from leadax.errors import InputError
 
 NAN = np.nan
@@ -194,6 +194,21 @@ def test_filled_without_a_value():
         filled(make("held", [["a", "b"]]))
     np.testing.assert_array_equal(filled(make("impulse:x0", None))[0, 1], [[0], [0]])
     assert filled(Trajectories.from_arrays(range(2), np.ones((1, 1, 2, 1)))).shape == (1, 1, 2, 0)
+
+
+def test_a_linear_input_goes_on_to_the_end():
+    """Up to the largest gap between its values; what is held, and a single value, hold for ever."""
+    inputs = np.full((1, 2, 9, 2), NAN)
+    inputs[0, :, [0, 2, 5], 0], inputs[0, :, 1, 1] = 1.0, 2.0
+    make = lambda end: Trajectories.from_arrays(
+        np.append(np.arange(8.0), end), np.ones((1, 2, 9, 1)), inputs=inputs, input_kinds=["linear", "held"]
+    )
+    check_ends(make(8.0))
+    with pytest.raises(InputError, match=r"`u0` of trajectory 0 .* ends at 5, before the trajectory does at 8\.5"):
+        check_ends(make(8.5))
+    inputs[:, :, 2:, 0] = NAN
+    check_ends(make(8.5))
+    check_ends(Trajectories.from_arrays(range(2), np.ones((1, 1, 2, 1))))
 
 
 def gappy() -> Trajectories:

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
@@ -14,6 +15,7 @@ from leadax import (
     Coda,
     FtRnn,
     InputError,
+    Latent,
     Leads,
     Linear,
     Model,
@@ -24,16 +26,19 @@ from leadax import (
     Sizes,
     Trajectories,
     Units,
+    chosen_for,
     evaluate,
     explain,
     fit,
 )
 from leadax.describe import describe, restore
 from leadax.methods import Known, Levels, with_formula
+from leadax.methods.attribution import attributed
 from leadax.methods.known import Beside
+from leadax.methods.local import first_local
 from leadax.methods.parameters import as_parameters
-from leadax.methods.prefit import begun
-from leadax.methods.prepare import prepare
+from leadax.methods.prefit import beginning
+from leadax.methods.prepare import prepare, side_by_side
 from leadax.penalties import Points
 
 TIMES = np.linspace(0, 1, 9)
@@ -158,8 +163,8 @@ def test_a_prior_pulls():
 
 
 def test_the_remainder_is_kept_small():
-    """Ω counts f + g_e, not the formula; of two models that fit alike the one with the smaller rest is preferred."""
-    method = with_formula(OneForAll(**SETTINGS), Units.ones(2))
+    """Ω counts f + g_e in its own unit, not the formula; of two models that fit alike the smaller rest is preferred."""
+    method = dataclasses.replace(with_formula(OneForAll(**SETTINGS), Units.ones(2)), scale=(0.25, 2.0))
     assert isinstance(method, Known)
     shared, specific = method.init(Sizes((2,), 1), key=jr.key(0))
     regulariser = method.regulariser()
@@ -168,19 +173,87 @@ def test_the_remainder_is_kept_small():
     own = jax.tree.map(lambda a: a[0], specific)
     value, _ = regulariser.penalty(regulariser.subject(shared, own), points, jnp.ones(3), ())
     f, g = method.learnt(shared, own)
-    rest = f(points.times[0], points.states[0], None) + g(points.times[0], points.states[0], None)
-    np.testing.assert_allclose(value, np.sum(np.asarray(rest) ** 2), rtol=1e-12)
+    rest = np.asarray(f(0.0, points.states[0], None) + g(0.0, points.states[0], None))
+    np.testing.assert_allclose(value, np.sum((rest / [0.25, 2.0]) ** 2), rtol=1e-12)
+
+
+def plain_decay(t, x, u, p):
+    return -p.rate * x
+
+
+def with_a_rest(method: Known, slope: float) -> Levels:
+    """Levels of one member whose f is slope·x in standard units; all numbers at their starts."""
+    levels = blank(method, 3)
+    f, g = levels.shared.rest
+    f = eqx.tree_at(lambda net: net.dense.weight, f, slope / method.unit(2)[0] * jnp.eye(2))
+    return jax.tree.map(lambda a: a[None], levels._replace(shared=levels.shared._replace(rest=(f, g))))
+
+
+def only_member(tree):
+    return jax.tree.map(lambda a: a[0], tree)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_what_the_formula_could_explain_is_attributed_to_it(shared):
+    """−0.3 (x − 20) is a larger rate and a constant, although both are correlated where x > 0."""
+    data, units = decays(), Units((20.0, 20.0), (8.0, 8.0), 1.0)
+    settings = {**SETTINGS, "known": plain_decay, "parameters": {"rate": Parameter(1.5, shared=shared)}}
+    method = dataclasses.replace(with_formula(OneForAll(**settings), units), scale=(0.5, 0.5))
+    several, batch = side_by_side([method], 1, "float64"), prepare(data, units, method, dtype="float64")
+    levels = with_a_rest(method, -0.3)
+    found = attributed(several, levels, batch, shared=True)
+    common, own = only_member(found.shared), jax.tree.map(lambda a: a[0, 1], found.specific)
+    np.testing.assert_allclose(method.estimates(common, own)["rate"], 1.8, rtol=5e-3)
+    place = (jnp.array(0.0), jnp.array([-1.0, 0.5]), None)
+    rest = sum(field(*place) for field in method.learnt(common, own))
+    np.testing.assert_allclose(rest, 0.3 * 20 / 8, rtol=2e-2)
+    whole = lambda levels: sum(f(*place) for f in method.split(only_member(levels.shared), own))
+    assert same_bits(whole(found), whole(levels)), "forecasts stay as they are"
+    kept = attributed(several, levels, batch, shared=False)
+    assert same_bits(kept.shared, levels.shared), "what is shared may have to stay as it is"
+
+
+def begin(data: Trajectories, formula=decay, hidden=0, **settings):
+    """How training of a formula begins, in float64."""
+    defaults = chosen_for(data).laid_out(data, Latent(noise="none", hidden=hidden))
+    method = with_formula(Leads(**{**SETTINGS, "known": formula, "substeps": 1, **settings}), defaults.units)
+    rules = {"dtype": "float64", "layout": defaults.layout}
+    longest = defaults.longest_step / defaults.units.time
+    prepared = lambda finer: prepare(data, defaults.units, method, longest=longest / finer, **rules)
+    local = lambda batch: first_local(batch, defaults.layout, "float64")
+    found = beginning(method, prepared, local)
+    return found, method.estimates(*(Beside((), numbers) for numbers in found.numbers)), defaults.units
 
 
 def test_numbers_begin_where_the_formula_alone_is_best():
-    """Before any step of training, from starts that are far away."""
-    data = decays()
-    method = with_formula(Leads(**SETTINGS), Units.measured(data))
-    batch = prepare(data, Units.measured(data), method, dtype="float64")
-    levels = begun(method, Levels(*method.init(Sizes((2,), 3), key=jr.key(0))), batch)
-    found = method.estimates(levels.shared, levels.specific)
-    np.testing.assert_allclose(found["rate"], RATES, rtol=1e-3)
-    np.testing.assert_allclose(found["source"], 3.0, rtol=1e-2)
+    """Before any step of training, from starts that are far away; what it explains is not left to nets."""
+    found, numbers, _ = begin(decays())
+    np.testing.assert_allclose(numbers["rate"], RATES, rtol=1e-4)
+    np.testing.assert_allclose(numbers["source"], 3.0, rtol=1e-4)
+    assert max(found.scale) < 1e-4
+    assert found.finer == 1
+
+
+def test_steps_are_as_short_as_the_formula_needs():
+    """A formula cannot make up for long steps: Euler's are biased, and as short as they can be."""
+    few = Trajectories.from_arrays(TIMES[::4], decays().states[:, :, ::4])
+    assert begin(few)[0].finer == 4
+    assert begin(few, solver="euler")[0].finer == 16
+
+
+def test_the_rest_is_learnt_in_units_of_what_is_left():
+    """Beside half of the source, which it may not change, a decay leaves a constant rate."""
+    data = decays((1.0,))
+    half = {"rate": Parameter(1.0, low=0.999, high=1.001), "source": Parameter(1.5, low=1.4999, high=1.5001)}
+    found, _, units = begin(data, parameters=half)
+    expected = 1.5 / np.array(units.scale) * units.time
+    np.testing.assert_allclose(found.scale, 2.0 ** np.round(np.log2(expected)))
+
+
+def test_beside_hidden_states_everything_begins_at_its_start():
+    found, numbers, _ = begin(decays(), hidden=1)
+    assert found[1:] == ((), 1)
+    np.testing.assert_allclose(numbers["rate"], 1.5)
 
 
 def test_a_model_is_saved_by_the_path_of_its_formula(tmp_path):
@@ -249,6 +322,15 @@ def test_bad_formulas(settings, message):
 def test_bad_settings(build, message):
     with pytest.raises(InputError, match=message):
         build()
+
+
+@pytest.mark.parametrize("build", [Leads, OneForAll, OnePerEnv, Coda])
+def test_a_formula_is_not_ignored(build):
+    """A method that `fit` has not completed knows no units that its formula could be computed in."""
+    with pytest.raises(InputError, match="with a known formula needs the units of its data"):
+        build(**SETTINGS).init(Sizes((2,), 1), key=jr.key(0))
+    with pytest.raises(InputError, match="with a known formula needs the units of its data"):
+        build(**SETTINGS).dynamics((), ())
 
 
 def test_a_method_without_a_field():

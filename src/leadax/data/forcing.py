@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ..errors import InputError
-from .input_series import filled
+from .input_series import check_ends, filled
 from .layout import IMPULSE, Layout
 from .trajectories import Trajectories
 from .units import Units
@@ -51,6 +51,8 @@ def driving(data: Trajectories, units: Units, layout: Layout) -> Driving | None:
     """What acts on a data set by a model's layout; None for nothing. `InputError` if something is missing."""
     if not layout.inputs and not layout.covariates:
         return None
+    if layout.inputs:
+        check_ends(data)
     return _driving(filled(data) if layout.inputs else None, raw_inputs(data, layout), units, layout)
 
 

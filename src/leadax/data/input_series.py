@@ -14,7 +14,8 @@ from .trajectories import Trajectories
 def filled(data: Trajectories) -> Float[np.ndarray, "env traj time *grid input"]:
     """The inputs of data at all of their points, without NaN.
 
-    - `linear`: interpolated between given values, constant before the first and after the last;
+    - `linear`: interpolated between given values, constant before the first and after the last, which a model accepts
+      only for as long as the largest gap between them (`check_ends`);
     - `held`: the last given value, from its own point on; before the first given value, that one;
     - `impulse:CHANNEL`: the amount that is added to the channel at this point; 0 where none is given.
 
@@ -43,3 +44,23 @@ def filled(data: Trajectories) -> Float[np.ndarray, "env traj time *grid input"]
             f"`{data.input_names[c]}`: give at least one"
         )
     return np.nan_to_num(found, nan=0.0)
+
+
+def check_ends(data: Trajectories) -> None:
+    """An `InputError` if a linear input ends before its trajectory does, by more than any gap between its values.
+
+    What is held goes on by its nature, and an input with a single value is a constant.
+    """
+    if data.inputs is None:
+        return
+    given = np.asarray(np.isfinite(data.inputs).reshape(*data.times.shape, -1, len(data.input_names)).any(axis=3))
+    linear = [c for c, kind in enumerate(data.input_kinds) if kind == LINEAR]
+    for e, i in np.argwhere(data.lengths > 0):
+        times = data.times[e, i, : data.lengths[e, i]]
+        for c in linear:
+            at = times[given[e, i, : len(times), c]]
+            if len(at) > 1 and times[-1] - at[-1] > 1.001 * np.diff(at).max():
+                raise InputError(
+                    f"the input `{data.input_names[c]}` of {data.place(e, i)} ends at {at[-1]:g}, before the "
+                    f"trajectory does at {times[-1]:g}: give its values to the end, or declare it `held`"
+                )

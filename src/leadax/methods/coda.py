@@ -26,6 +26,7 @@ from .settings import (
     solver_setting,
     substeps_setting,
     weight_setting,
+    without_formula,
 )
 
 
@@ -107,6 +108,7 @@ class Coda(Method):
 
     def init(self, sizes: Sizes, *, key: PRNGKey) -> tuple[PyTree, PyTree]:
         """θ and W; all contexts zero."""
+        without_formula(self)
         for_net, for_directions = jax.random.split(key)
         net = built(self.net, sizes, for_net)
         weights = jax.tree.leaves(net)
@@ -118,6 +120,7 @@ class Coda(Method):
 
     def dynamics(self, shared: PyTree, specific: PyTree) -> Dynamics:
         """The net at the environment's context."""
+        without_formula(self)
         return Flow(shared.at(specific), self.solver or DEFAULT_SOLVER)
 
     def begun_at(self, shared: PyTree, specific: PyTree, trend: Trend) -> tuple[PyTree, PyTree]:

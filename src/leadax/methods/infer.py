@@ -100,6 +100,8 @@ def levenberg_marquardt(residuals: Callable[[PyTree], PyTree], start: PyTree, it
     [1.0, 1.0]
     """
     first, whole = ravel_pytree(start)
+    if not first.size:
+        return start
     flat = lambda x: ravel_pytree(residuals(whole(x)))[0]
     cost = lambda r: jnp.nan_to_num(jnp.sum(r**2), nan=jnp.inf)
 

@@ -1,6 +1,7 @@
 """A known formula beside what is learnt: dx/dt = known(t, x, u; φ_e) + f + g_e, for any method with a vector field."""
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -11,46 +12,33 @@ from jaxtyping import Array, Float, PyTree
 
 from .._types import PRNGKey, VectorField
 from ..data.units import Units
+from ..describe import ONLY_IF_GIVEN
 from ..errors import InputError
-from ..penalties import Carry, EmpiricalNorm, Penalty, Points
-from ..penalties.base import Value, Weights
 from ..registry import Registry
-from .base import Method, Phase, Regulariser, Sizes, repeated, sum_of
+from .base import Levels, Method, Phase, Regulariser, Sizes, difference_of, repeated, sum_of
 from .dynamics import Dynamics, Flow
 from .parameters import Numbers, Parameter, as_parameters
+from .remainder import Remainder
 from .settings import weight_setting
 
 
 class Beside(NamedTuple):
-    """A level of the method that learns the rest, and the numbers of the formula on that level; () for none."""
+    """A level of the method that learns the rest, and the numbers of the formula on that level; () for none.
+
+    - `numbers`: with which the formula is computed;
+    - `moved`: added to them, those that are told, see `leadax.methods.attribution`. It never learns.
+    """
 
     rest: PyTree
     numbers: Float[Array, "*env number"] | tuple[()] = ()
+    moved: Float[Array, "*env number"] | tuple[()] = ()
 
 
-class Remainder(Penalty):
-    """$w \\, \\Omega(g_e) + \\|f + g_e\\|^2$ on the data: what is learnt is small where the formula can explain it.
-
-    It is f + g_e that is kept small, not f: the division of the sum into f and g_e remains that of LEADS.
-
-    - `own`, `weight`: the penalty of the method itself, None for none, and w.
-    """
-
-    own: Penalty | None
-    weight: float | Float[Array, ""] = 1.0
-    norm: Penalty = EmpiricalNorm(relative=False, per_pixel=True)
-
-    def init(self, net: Any, *, key: PRNGKey) -> Carry:
-        """What the method's own penalty carries."""
-        return () if self.own is None else self.own.init(net[0], key=key)
-
-    def __call__(self, net: Any, points: Points, weights: Weights, carry: Carry) -> tuple[Value, Carry]:
-        """Both parts; `net` is what the method's own penalty looks at, and the field f + g_e."""
-        size, _ = self.norm(net[1], points, weights, ())
-        if self.own is None:
-            return size, carry
-        own, carry = self.own(net[0], points, weights, carry)
-        return self.weight * own + size, carry
+def _scales(values: Any) -> tuple[float, ...]:
+    good = isinstance(values, tuple | list) and all(isinstance(v, int | float) and 0 < v < math.inf for v in values)
+    if not good:
+        raise InputError(f"`scale` must hold positive numbers, got {values!r}")
+    return tuple(float(value) for value in values)
 
 
 class Known(Method):
@@ -62,7 +50,10 @@ class Known(Method):
 
     - `of`: the method that learns the rest; `formula`: `h(t, x, u, p)` in the units of the data;
     - `parameters`: the numbers in `p`; `units`: the standard units that the rest computes in;
-    - `kappa`: the weight κ · error/Ω of the penalty, where `of` has none that is relative to the error.
+    - `kappa`: the weight κ · error/Ω of the penalty, where `of` has none that is relative to the error;
+    - `scale`: the unit of what is learnt, one per observed channel, in standard units; empty for 1. `fit` takes the
+      rate that the formula alone leaves unexplained: the steps of an optimiser have a size of their own, and must not
+      amount to more where there is little to learn.
     """
 
     of: Method
@@ -70,6 +61,11 @@ class Known(Method):
     parameters: tuple[Parameter, ...] = eqx.field(static=True, converter=as_parameters)
     units: Units = eqx.field(static=True)
     kappa: float | Float[Array, ""] = weight_setting(0.1)
+    scale: tuple[float, ...] = eqx.field(static=True, default=(), converter=_scales, metadata=ONLY_IF_GIVEN)
+
+    def __check_init__(self):
+        if self.scale and len(self.scale) != len(self.units.mean):
+            raise InputError(f"`scale` needs one number for each of {len(self.units.mean)} channels, got {self.scale}")
 
     @property
     def net(self) -> Any:
@@ -89,36 +85,61 @@ class Known(Method):
     def init(self, sizes: Sizes, *, key: PRNGKey) -> tuple[PyTree, PyTree]:
         """The levels of the rest, and all numbers at their starts."""
         shared, specific = self.of.init(sizes, key=key)
+        common, own = self.first_numbers(sizes.environments)
+        return Beside(shared, common, common), Beside(specific, own, own)
+
+    def first_numbers(self, environments: int) -> tuple[PyTree, PyTree]:
+        """All numbers at their starts: those that are shared, and those of each environment; () for none."""
         count = sum(parameter.shared for parameter in self.parameters)
         own = len(self.parameters) - count
-        return (
-            Beside(shared, jnp.zeros(count) if count else ()),
-            Beside(specific, jnp.zeros((sizes.environments, own)) if own else ()),
-        )
+        return jnp.zeros(count) if count else (), jnp.zeros((environments, own)) if own else ()
+
+    def with_numbers(self, levels: Levels, numbers: tuple[PyTree, PyTree]) -> Levels:
+        """The levels with these numbers, shared and specific."""
+        shared, specific = (level._replace(numbers=own) for level, own in zip(levels[:2], numbers, strict=True))
+        return levels._replace(shared=shared, specific=specific)
 
     def dynamics(self, shared: Beside, specific: Beside) -> Dynamics:
         """The formula plus the rest, by the solver of the rest."""
         rest = self.of.dynamics(shared.rest, specific.rest)
         if not isinstance(rest, Flow):
             raise InputError(f"{type(self.of).__name__} has no vector field that a formula could be added to")
-        return Flow(sum_of(self.known(shared, specific), rest.field), rest.tableau)
+        return Flow(sum_of(self.known(shared, specific), self._scaled(rest.field)), rest.tableau)
 
     def split(self, shared: Beside, specific: Beside) -> tuple[VectorField, VectorField] | None:
         """f and g_e; the formula belongs to f if environments share all of its numbers, else to g_e."""
-        parts = self.learnt(shared, specific)
-        if parts is None:
-            return None
-        f, g = parts
-        known = self.known(shared, specific)
-        return (f, sum_of(known, g)) if len(specific.numbers) else (sum_of(known, f), g)
+        return self._with(self.known(shared, specific), shared, specific)
 
     def learnt(self, shared: Beside, specific: Beside) -> tuple[VectorField, VectorField] | None:
-        """f and g_e without the formula."""
-        return self.of.split(shared.rest, specific.rest)
+        """f and g_e without the formula with the numbers that are told."""
+        told = self.known(told_of(shared), told_of(specific))
+        return self._with(difference_of(self.known(shared, specific), told), shared, specific)
+
+    def _with(self, field: VectorField, shared: Beside, specific: Beside) -> tuple[VectorField, VectorField] | None:
+        """f and g_e of the nets, with this field added to the one that the formula belongs to."""
+        parts = self.of.split(shared.rest, specific.rest)
+        if parts is None:
+            return None
+        f, g = self._scaled(parts[0]), self._scaled(parts[1])
+        return (f, sum_of(field, g)) if len(specific.numbers) else (sum_of(field, f), g)
+
+    def _scaled(self, field: VectorField) -> VectorField:
+        """A learnt field in standard units."""
+        if not self.scale:
+            return field
+
+        def scaled(t: Array, x: Array, u: Array | None) -> Array:
+            return field(t, x, u) * jnp.broadcast_to(jnp.asarray(self.unit(x.shape[-1]), x.dtype), x.shape)
+
+        return scaled
+
+    def unit(self, channels: int) -> tuple[float, ...]:
+        """The unit of what is learnt in each channel of a state; 1 in those that are hidden."""
+        return (*self.scale, *(1.0,) * (channels - len(self.scale)))
 
     def known(self, shared: Beside, specific: Beside) -> VectorField:
         """The formula in standard units."""
-        numbers = Numbers(self.estimates(shared, specific))
+        numbers = Numbers(self._values(shared, specific))
 
         def field(t: Array, x: Array, u: Array | None) -> Array:
             units = self.units.with_hidden(x.shape[-1] - len(self.units.mean))
@@ -143,7 +164,10 @@ class Known(Method):
         return found
 
     def estimates(self, shared: Beside, specific: Beside) -> Mapping[str, Array]:
-        """The numbers of the formula in one environment (or in all of them: leading axes are kept)."""
+        """The numbers of the formula, as they are told, in one environment (or in all: leading axes are kept)."""
+        return self._values(told_of(shared), told_of(specific))
+
+    def _values(self, shared: Beside, specific: Beside) -> Mapping[str, Array]:
         found, places = {}, {True: 0, False: 0}
         for parameter in self.parameters:
             numbers = shared.numbers if parameter.shared else specific.numbers
@@ -153,11 +177,11 @@ class Known(Method):
         return found
 
     def regulariser(self) -> Regulariser:
-        """That of the rest, and the size of f + g_e; always relative to the error."""
+        """That of the rest, and the size of f + g_e in its own unit; always relative to the error."""
         own = self.of.regulariser()
 
         def subject(shared: Beside, specific: Beside) -> Any:
-            fields = self.learnt(shared, specific)
+            fields = self.of.split(shared.rest, specific.rest)
             assert fields is not None, "`dynamics` refuses a method without a field"
             return None if own is None else own.subject(shared.rest, specific.rest), sum_of(*fields)
 
@@ -171,7 +195,7 @@ class Known(Method):
         """How unlikely the numbers are by their priors; those of all environments together."""
         if not any(parameter.prior for parameter in self.parameters):
             return None
-        values = self.estimates(shared, specific)
+        values = self._values(shared, specific)
         return jnp.sum(jnp.stack([parameter.surprise(values[parameter.name]) for parameter in self.parameters]))
 
     def phases(self) -> tuple[Phase, ...]:
@@ -186,13 +210,13 @@ class Known(Method):
 
     def new_environments(self, known: Beside, sizes: Sizes, *, key: PRNGKey) -> PyTree:
         """Those of the rest; the numbers of the formula start at their mean in known environments."""
-        return Beside(
-            self.of.new_environments(known.rest, sizes, key=key), repeated(_middle(known), sizes.environments)
-        )
+        numbers = repeated(_middle(known.numbers), sizes.environments)
+        rest = self.of.new_environments(known.rest, sizes, key=key)
+        return Beside(rest, numbers, jax.tree.map(jnp.zeros_like, numbers))
 
     def without_specific(self, known: Beside) -> PyTree:
         """The same of the rest; the mean of the formula's numbers."""
-        return Beside(self.of.without_specific(known.rest), _middle(known))
+        return Beside(self.of.without_specific(known.rest), _middle(known.numbers), _middle(known.moved))
 
 
 def with_formula(method: Method, units: Units) -> Method:
@@ -205,8 +229,13 @@ def with_formula(method: Method, units: Units) -> Method:
     return Known(dataclasses.replace(method, known=None, parameters=()), formula, parameters, units)
 
 
-def _middle(known: Beside) -> PyTree:
-    return jax.tree.map(lambda numbers: jnp.mean(numbers, axis=0), known.numbers)
+def told_of(level: Beside) -> Beside:
+    """The level with the numbers that are told; both are the same where nothing was attributed yet."""
+    return level._replace(numbers=jax.tree.map(jnp.add, level.numbers, level.moved)) if len(level.moved) else level
+
+
+def _middle(numbers: PyTree) -> PyTree:
+    return jax.tree.map(lambda each: jnp.mean(each, axis=0), numbers)
 
 
 # So that files can name it; methods have it as a setting.

@@ -15,7 +15,15 @@ from ..penalties import Penalty
 from ..trend import Trend
 from .base import Method, Regulariser, Sizes, built, first, stacked, sum_of, zeros
 from .dynamics import DEFAULT_SOLVER, Dynamics, Flow
-from .settings import known_setting, net_setting, parameters_setting, solver_setting, substeps_setting, weight_setting
+from .settings import (
+    known_setting,
+    net_setting,
+    parameters_setting,
+    solver_setting,
+    substeps_setting,
+    weight_setting,
+    without_formula,
+)
 
 
 class Leads(Method):
@@ -55,12 +63,14 @@ class Leads(Method):
 
     def init(self, sizes: Sizes, *, key: PRNGKey) -> tuple[PyTree, PyTree]:
         """f, and one g for each environment."""
+        without_formula(self)
         for_f, for_g = jax.random.split(key)
         build = partial(built, self.net, sizes)
         return build(for_f), stacked(build, sizes.environments, for_g)
 
     def dynamics(self, shared: PyTree, specific: PyTree) -> Dynamics:
         """dx/dt = f + g_e."""
+        without_formula(self)
         return Flow(sum_of(shared, specific), self.solver or DEFAULT_SOLVER)
 
     def begun_at(self, shared: PyTree, specific: PyTree, trend: Trend) -> tuple[PyTree, PyTree]:

@@ -12,7 +12,7 @@ from ..nets.mlp import begun_at
 from ..trend import Trend
 from .base import Method, Sizes, built, sum_of, zero_field, zeros
 from .dynamics import DEFAULT_SOLVER, Dynamics, Flow
-from .settings import known_setting, net_setting, parameters_setting, solver_setting, substeps_setting
+from .settings import known_setting, net_setting, parameters_setting, solver_setting, substeps_setting, without_formula
 
 
 class OneForAll(Method):
@@ -34,10 +34,12 @@ class OneForAll(Method):
 
     def init(self, sizes: Sizes, *, key: PRNGKey) -> tuple[PyTree, PyTree]:
         """f and g, both shared."""
+        without_formula(self)
         return tuple(built(self.net, sizes, k) for k in jax.random.split(key)), ()
 
     def dynamics(self, shared: PyTree, specific: PyTree) -> Dynamics:
         """dx/dt = f + g."""
+        without_formula(self)
         return Flow(sum_of(*shared), self.solver or DEFAULT_SOLVER)
 
     def begun_at(self, shared: PyTree, specific: PyTree, trend: Trend) -> tuple[PyTree, PyTree]:

@@ -13,7 +13,7 @@ from ..nets.mlp import begun_at
 from ..trend import Trend
 from .base import Method, Sizes, built, stacked, sum_of, zero_field, zeros
 from .dynamics import DEFAULT_SOLVER, Dynamics, Flow
-from .settings import known_setting, net_setting, parameters_setting, solver_setting, substeps_setting
+from .settings import known_setting, net_setting, parameters_setting, solver_setting, substeps_setting, without_formula
 
 
 class OnePerEnv(Method):
@@ -35,11 +35,13 @@ class OnePerEnv(Method):
 
     def init(self, sizes: Sizes, *, key: PRNGKey) -> tuple[PyTree, PyTree]:
         """f and g for each environment."""
+        without_formula(self)
         build = partial(built, self.net, sizes)
         return (), tuple(stacked(build, sizes.environments, k) for k in jax.random.split(key))
 
     def dynamics(self, shared: PyTree, specific: PyTree) -> Dynamics:
         """dx/dt = (f + g)_e."""
+        without_formula(self)
         return Flow(sum_of(*specific), self.solver or DEFAULT_SOLVER)
 
     def begun_at(self, shared: PyTree, specific: PyTree, trend: Trend) -> tuple[PyTree, PyTree]:

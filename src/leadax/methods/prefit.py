@@ -1,47 +1,125 @@
-"""Where the numbers of a known formula begin: where the formula alone explains most of the data."""
+"""What a known formula explains by itself: where its numbers begin, how much is left to learn, which steps it needs."""
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, PyTree
 
 from ..data.batch import Batch
-from .base import Levels
 from .dynamics import DEFAULT_SOLVER, Flow
 from .infer import levenberg_marquardt
 from .known import Beside, Known
-from .local import forecast
+from .local import Local, forecast
+from .prepare import Frozen, numbers_as_arrays
+
+REFERENCES = (4, 16)  # steps so many times finer are taken for exact
+SOLVER_SHARE = 1e-4  # of the rate of change: more than three digits of the formula's numbers shall be right
+REST_SHARE = 1e-2  # of what the formula leaves unexplained
+LEAST_SCALE = 2.0**-20
 
 
-def begun(method: Any, levels: Levels, batch: Batch) -> Levels:
-    """The levels with which training begins.
+class Beginning(NamedTuple):
+    """How training begins beside a formula.
 
-    The numbers of a formula are those with which it alone forecasts best, from each point of the data to the next, by
-    the Levenberg–Marquardt method from their starts. Nets would otherwise learn what the formula could explain before
-    its numbers have found their places. Where a part of the state is hidden, they stay at their starts: there is no
-    point to forecast from.
+    - `numbers`: of the formula, shared and specific, with which it alone explains most;
+    - `scale`: of what is left to learn, see `Known`; `finer`: so many times the solver's steps must be shorter.
     """
-    if not isinstance(method, Known) or not method.parameters or _hides_something(levels, batch):
-        return levels
-    numbers = levels.shared.numbers, levels.specific.numbers
-    shared, specific = levenberg_marquardt(lambda numbers: _misses(method, numbers, levels.local, batch), numbers)
-    return levels._replace(
-        shared=levels.shared._replace(numbers=shared), specific=levels.specific._replace(numbers=specific)
-    )
+
+    numbers: tuple[PyTree, PyTree]
+    scale: tuple[float, ...]
+    finer: int
 
 
-def _misses(method: Known, numbers: tuple[PyTree, PyTree], local: PyTree, batch: Batch) -> Array:
-    """What the formula alone is wrong by, from each point to the next."""
+def beginning(method: Known, prepared: Callable[[int], Batch], local: Callable[[Batch], PyTree]) -> Beginning:
+    """How training begins beside a formula.
+
+    The numbers are those with which the formula alone forecasts best, from each point of the data to the next, by the
+    Levenberg–Marquardt method from their starts. Nets would otherwise learn what the formula could explain before its
+    numbers have found their places. A net can make up for long steps of the solver, a formula cannot: steps are
+    shortened until they matter less than 1e-4 of what there is to explain, or 1e-2 of what is left.
+
+    Where a part of the state is hidden there is no point to forecast from, and everything stays as it is.
+
+    **Arguments**
+
+    - `prepared`: the data, with so many times shorter steps; `local`: what is first known of their trajectories.
+    """
+    batch = prepared(1)
+    start = jax.tree.map(lambda a: a.astype(batch.states.dtype), method.first_numbers(len(batch.times)))
+    if _hides_something(local(batch), batch):
+        return Beginning(start, (), 1)
+    arrays, static = eqx.partition(numbers_as_arrays(method, batch.states.dtype), eqx.is_array)
+    about = Frozen(static), arrays
+    rate, still = _rates(batch, local(batch))
+    found, missed, finer = start, still, 1
+    for reference in REFERENCES:
+        fine = prepared(reference)
+        found, ahead = _explained(*about, start, local(fine), fine)
+        missed = rate(ahead - fine.states)
+        limit = max(SOLVER_SHARE * _size(still), REST_SHARE * _size(missed))
+        while finer < reference:
+            coarse = prepared(finer)
+            if _size(rate(_ahead(*about, found, local(coarse), coarse) - ahead)) <= limit:
+                return Beginning(found, _scale(missed), finer)
+            finer *= 2
+    return Beginning(found, _scale(missed), finer)
+
+
+@partial(jax.jit, static_argnums=0)
+def _explained(static: Frozen, arrays: PyTree, start: PyTree, local: PyTree, batch: Batch) -> tuple[PyTree, Array]:
+    """The numbers with which the formula alone is best, and its forecasts."""
+    ahead = lambda numbers: _ahead(static, arrays, numbers, local, batch)
+    found = levenberg_marquardt(lambda numbers: jnp.where(batch.observed, ahead(numbers) - batch.states, 0.0), start)
+    return found, ahead(found)
+
+
+@partial(jax.jit, static_argnums=0)
+def _ahead(static: Frozen, arrays: PyTree, numbers: tuple[PyTree, PyTree], local: PyTree, batch: Batch) -> Array:
+    """What the formula alone forecasts for each point, from the last one before it where the whole state is known."""
+    method: Known = eqx.combine(arrays, static.tree)
 
     def environment(own: PyTree, local: PyTree, batch: Batch) -> Array:
         flow = Flow(method.known(Beside((), numbers[0]), Beside((), own)), method.solver or DEFAULT_SOLVER)
-        ahead = lambda local, trajectory: forecast(flow, local, trajectory, trajectory.complete)
-        predicted = jax.vmap(ahead)(local, batch)
-        return jnp.where(batch.observed, predicted - batch.states, 0.0)
+        return jax.vmap(lambda local, one: forecast(flow, local, one, one.complete))(local, batch)
 
     return jax.vmap(environment)(numbers[1], local, batch)
 
 
-def _hides_something(levels: Levels, batch: Batch) -> bool:
-    return bool(levels.local) and levels.local.path.shape[-1] > batch.states.shape[-1]
+def _rates(batch: Batch, local: PyTree) -> tuple[Callable[[Any], np.ndarray], np.ndarray]:
+    """From differences at the points to root mean square rates, one per channel; and those of the data themselves.
+
+    Rates count from the last point before where the whole state is known.
+    """
+    times, observed, complete = (np.asarray(a) for a in (batch.times, batch.observed, batch.complete))
+    places = np.maximum.accumulate(np.where(complete, np.arange(times.shape[2]), 0), axis=2)
+    last = np.concatenate([np.zeros_like(places[..., :1]), places[..., :-1]], axis=2)
+    like = lambda array: array.reshape(*array.shape, *(1,) * (observed.ndim - 3))
+    since = like(times - np.take_along_axis(times, last, axis=2))
+    counts = observed & (since > 0)
+
+    def rate(differences: Any) -> np.ndarray:
+        rates = np.where(counts, np.asarray(differences, float) / np.where(since > 0, since, 1.0), 0.0)
+        channels = tuple(range(observed.ndim - 1))
+        return np.sqrt(np.sum(rates**2, axis=channels) / np.maximum(counts.sum(axis=channels), 1))
+
+    known = np.asarray(local.path if isinstance(local, Local) else batch.states)
+    return rate, rate(np.take_along_axis(known, like(last), axis=2) - np.asarray(batch.states))
+
+
+def _size(rates: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(rates**2)))
+
+
+def _scale(missed: np.ndarray) -> tuple[float, ...]:
+    """Powers of two, so that rounding on another machine does not make another model."""
+    good = np.where(np.isfinite(missed), np.maximum(missed, LEAST_SCALE), 1.0)
+    return tuple(float(2.0**power) for power in np.round(np.log2(good)))
+
+
+def _hides_something(local: PyTree, batch: Batch) -> bool:
+    return isinstance(local, Local) and local.path.shape[-1] > batch.states.shape[-1]

@@ -43,6 +43,15 @@ def parameters_setting() -> Any:
     return eqx.field(static=True, default=(), converter=as_parameters, metadata=ONLY_IF_GIVEN)
 
 
+def without_formula(method: Any) -> None:
+    """An `InputError` if a method has a formula that it would ignore: its nets are only the rest beside it."""
+    if method.known is not None:
+        raise InputError(
+            f"{type(method).__name__} with a known formula needs the units of its data: give it to `fit`, "
+            "or call `leadax.methods.with_formula(method, units)` first"
+        )
+
+
 def positive(name: str, value: Any) -> Any:
     """`value`, or an `InputError` unless it is a whole number of at least 1 that fits into 32 bits."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)

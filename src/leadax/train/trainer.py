@@ -17,10 +17,12 @@ from ..data import Trajectories
 from ..data.batch import Batch, with_slopes
 from ..data.derivatives import ESTIMATES
 from ..data.forcing import covariate_rows
+from ..defaults import median_gap
 from ..errors import InputError
-from ..methods import Levels, Method, Phase, Sizes
+from ..methods import Known, Levels, Method, Phase, Sizes
+from ..methods.attribution import attributed
 from ..methods.local import first_local
-from ..methods.prefit import begun
+from ..methods.prefit import Beginning, beginning
 from ..methods.prepare import Frozen, prepare, side_by_side
 from ..model import Model
 from ..records import Config, Snapshot, Training
@@ -43,14 +45,21 @@ class Trainer:
     methods: tuple[Method, ...]
     rates: tuple[float, ...]
     configs: tuple[Config, ...]
+    begin: Beginning | None = None
 
     @classmethod
     def of(cls, request: Request, methods: Sequence[Method], rates: Sequence[float | None]) -> Self:
         """Everything that training these methods takes."""
         methods = [request.completed(method) for method in methods]
+        begin = _beginning(request, methods[0])
+        if begin is not None:
+            methods = [dataclasses.replace(method, scale=begin.scale) for method in methods]
+            finer = dataclasses.replace(request.defaults, longest_step=_longest(request, begin.finer))
+            request = dataclasses.replace(request, defaults=finer)
         numbers = [rate_for(request.own_optimiser(), rate, request.defaults.learning_rate) for rate in rates]
         configs = [request.config(m, r) for m, r in zip(methods, numbers, strict=True)]
-        return cls(request, _task(request, methods, configs[0]), tuple(methods), tuple(numbers), tuple(configs))
+        task = _task(request, methods, configs[0])
+        return cls(request, task, tuple(methods), tuple(numbers), tuple(configs), begin)
 
     def trained(self, monitor: Monitor, folder: RunFolder | None) -> list[Model]:
         """The model of each candidate: of the last step, or of the one that was best on the validation data."""
@@ -80,7 +89,8 @@ class Trainer:
         about = (self.task.stages[0].plan, Frozen(static), self.request.sizes, str(jnp.dtype(dtype)))
         local = first_local(self.task.batch, request.layout, dtype)
         if request.start is None:
-            return _first_states(*about, None, local, numbers, keys, rates, self.task.batch, self._trend())
+            known = self.begin and self.begin.numbers
+            return _first_states(*about, None, local, numbers, keys, rates, known, self._trend())
         template = jax.eval_shape(partial(_first_states, *about, None, ()), numbers, keys, rates).levels
         levels = fill(template, flatten(cast(request.start.levels._replace(local=()), dtype)), "`start`")
         return _first_states(*about, levels, local, numbers, keys, rates)
@@ -101,7 +111,9 @@ class Trainer:
         data = self.request.train
         history = tuple(_part(snapshot, part) for snapshot in loop.history)
         kept = None if loop.best is None else tuple(int(k) for k in best.step[part])
-        levels = with_population(self.task.method, jax.tree.map(jnp.asarray, best.levels), self.task.batch)
+        levels = jax.tree.map(jnp.asarray, best.levels)
+        levels = attributed(self.task.method, levels, self.task.batch, shared=self.request.start is None)
+        levels = with_population(self.task.method, levels, self.task.batch)
         layout = self.request.layout
         return Model(
             levels=jax.tree.map(lambda a: a[part], levels),
@@ -140,6 +152,27 @@ def _task(request: Request, methods: Sequence[Method], config: Config) -> Task:
         retry=recipe.on_divergence == "retry",
         devices=devices_for(len(methods) * request.seeds),
     )
+
+
+def _beginning(request: Request, method: Method) -> Beginning | None:
+    """What a known formula explains by itself; None where there is none, or training has begun elsewhere."""
+    if not isinstance(method, Known) or request.start is not None:
+        return None
+    unit, dtype = request.defaults.units.time, request.recipe.dtype
+
+    def prepared(finer: int) -> Batch:
+        longest = _longest(request, finer)
+        return _prepared(request, request.train, method, None if longest is None else longest / unit)
+
+    return beginning(method, prepared, lambda batch: first_local(batch, request.layout, dtype))
+
+
+def _longest(request: Request, finer: int) -> float | None:
+    """The longest step of the solver where steps are to be so many times finer."""
+    longest = request.defaults.longest_step
+    if finer == 1:
+        return longest
+    return (median_gap(request.train) if longest is None else longest) / finer
 
 
 def _prepared(request: Request, data: Trajectories, method: Method, longest: float | None) -> Batch:
@@ -182,17 +215,20 @@ def _first_states(
     numbers: PyTree,
     keys: Array,
     rates: Array,
-    batch: Batch | None = None,
+    known: tuple[PyTree, PyTree] | None = None,
     trend: Trend | None = None,
 ) -> TrainState:
-    """The states of all members before the first step, with these parameters or with random ones."""
+    """The states of all members before the first step, with these parameters or with random ones.
+
+    - `known`: the numbers of a formula; `trend`: where nets begin.
+    """
 
     def one(levels: Levels | None, numbers: PyTree, key: PRNGKey, rate: Array) -> TrainState:
         method = eqx.combine(numbers, static.tree)
         for_levels, for_state = jax.random.split(key)
         begin = cast(Levels(*method.init(sizes, key=for_levels)), dtype) if levels is None else levels
         begin = begin._replace(local=local)
-        begin = begin if batch is None else begun(method, begin, batch)
+        begin = begin if known is None else method.with_numbers(begin, known)
         if trend is not None:
             shared, specific = method.begun_at(begin.shared, begin.specific, trend)
             begin = begin._replace(shared=shared, specific=specific)
