@@ -26,6 +26,10 @@ from typing import Any, BinaryIO
 PHONE, DESK = 390, 1280
 HERE = "http://127.0.0.1:"
 OWN = (HERE, "data:", "blob:", "about:")
+# In a process between: a function that is called after a fork is not safe beside the threads of JAX.
+CONNECT = (
+    "import os, sys; [os.dup2(int(e), n) for e, n in zip(sys.argv[1:3], (3, 4))]; os.execv(sys.argv[3], sys.argv[3:])"
+)
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = ("--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
            "--no-first-run", "--disable-extensions")  # fmt: skip
@@ -131,14 +135,10 @@ def browser() -> Iterator[Browser]:
     # The protocol wants descriptors 3 and 4, which may be taken here.
     ends = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (to_read[0], to_write[1])]
 
-    def connect() -> None:
-        os.dup2(ends[0], 3), os.dup2(ends[1], 4)
-
     with tempfile.TemporaryDirectory() as profile:
         process = subprocess.Popen(
-            [found, *OPTIONS, f"--user-data-dir={profile}"],
-            preexec_fn=connect,
-            close_fds=False,
+            [sys.executable, "-c", CONNECT, *map(str, ends), found, *OPTIONS, f"--user-data-dir={profile}"],
+            pass_fds=ends,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

@@ -1,4 +1,4 @@
-"""The numbers that README.md and docs/training.md take from the results are those of the results."""
+"""The numbers that docs/training.md takes from the results are those of the results."""
 
 import re
 from pathlib import Path
@@ -28,27 +28,6 @@ METHODS = {
 PAPER_LV = ("lotka-volterra", "paper", ("paper",))
 TABLES = [
     (
-        "README.md",
-        r"\| paper \| `paper`: minimum on the way \|",
-        [
-            PAPER_LV,
-            ("lotka-volterra", "paper", ("mse_minimum",)),
-            ("lotka-volterra", "paper", ("mse_test",)),
-            ("lotka-volterra", "clean", ("mse_minimum",)),
-            ("lotka-volterra", "clean", ("mse_test",)),
-        ],
-    ),
-    (
-        "README.md",
-        r"\| Gray–Scott, [\d ]+ steps \|",
-        [
-            ("gray-scott", "fast", ("mse_minimum",)),
-            ("gray-scott", "fast", ("paper",)),
-            ("navier-stokes", "fast", ("mse_minimum",)),
-            ("navier-stokes", "fast", ("paper",)),
-        ],
-    ),
-    (
         "docs/training.md",
         r"\| paper's \| `paper` \| `clean` \|",
         [
@@ -76,7 +55,7 @@ def agrees(printed: str, value: float) -> bool:
     return float(printed) == pytest.approx(float(f"{value:.{digits - 1}e}"), rel=1e-9)
 
 
-@pytest.mark.parametrize(("document", "head", "columns"), TABLES, ids=["readme-lv", "readme-fields", "training"])
+@pytest.mark.parametrize(("document", "head", "columns"), TABLES, ids=["training"])
 def test_printed_numbers_are_those_of_the_results(document, head, columns):
     target = TARGETS["table1"]
     measured = {
