@@ -1,28 +1,35 @@
 """Kill commands with SIGKILL at random moments, resume them, and compare what they leave with one never killed.
 
-    python benchmarks/kills.py [--kills 1000] [--jobs train,adapt,compare,reproduce] [--journal runs/kills.json]
+    python benchmarks/kills.py [--kills 1000] [--jobs train,adapt,compare,reproduce] [--journal FILE] [--minutes M]
 
 Every file must end with the same bits (but for times), none may be left over, and no process may outlive its parent.
-Counts are kept in the journal: the same command goes on from there. Commands run in a fork of this process, which has
-imported the libraries but not started JAX: a life then takes about three seconds. Linux only.
+Counts are kept in the journal: the same command goes on from there. One life in ten begins in a fork of this process,
+which has imported the libraries but not started JAX, and takes three seconds or more; so do all lives of `reproduce`,
+whose workers are processes of their own. The others begin in a fork of a process that has done the job once, so that
+nothing is compiled again: half a second. All use one core, since threads of JAX do not survive a fork. Linux only.
 """
 
 import argparse
 import importlib
 import json
+import math
 import os
 import random
+import shutil
 import signal
 import sys
 import tempfile
 import time
+import traceback
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 # Imported before the fork, so that no child has to; but not by the workers of a pool, which import this module, too.
-LIBRARIES = ("adapt", "choose", "data", "evaluate", "experiments.targets", "report", "train")
+LIBRARIES = ("adapt", "choose", "cli", "data", "evaluate", "experiments.targets", "report", "train")
 
 NET = ("--net", "linear", "--solver", "euler")
 OFTEN = ("--checkpoint-every", "2", "--look-every", "10")
@@ -34,7 +41,9 @@ JOBS = {
     "compare": ["compare", *DATA, "--methods", "leads,one-for-all", "--steps", "400", *NET, *OFTEN],
     "reproduce": ["reproduce", "linear", "--workers", "2", "--steps", "400", *SMOKE],
 }
-SHARES = {"train": 0.4, "adapt": 0.25, "compare": 0.25, "reproduce": 0.1}
+SHARES = {"train": 0.4, "adapt": 0.25, "compare": 0.3, "reproduce": 0.05}
+COLD = {"reproduce": 1.0}  # the share of lives that start JAX anew
+LIMIT = 300.0  # seconds that a life may take
 TIMES = {"seconds", "steps_per_second", "minutes", "run", "sha256", "model_sha256"}
 
 
@@ -56,12 +65,15 @@ class Life(NamedTuple):
         os.setsid()
         with self.log.open("w") as log:
             os.dup2(log.fileno(), 1), os.dup2(log.fileno(), 2)
-        out = ["--runs", str(self.folder)] if self.job == "reproduce" else ["--out", str(self.folder)]
-        from leadax.cli import run
-
-        status = run([*JOBS[self.job], *out])
+        status = self.here()
         sys.stdout.flush()
         os._exit(status)
+
+    def here(self) -> int:
+        """In this process."""
+        from leadax.cli import run
+
+        return run([*JOBS[self.job], "--runs" if self.job == "reproduce" else "--out", str(self.folder)])
 
     def whole(self) -> None:
         """From beginning to end, without a kill."""
@@ -71,11 +83,14 @@ class Life(NamedTuple):
 
     def cut_short(self, chance: random.Random) -> bool:
         """Kill it at some moment. Returns whether it lived so long."""
-        child, before = self.begin(), self._checkpoints()
+        before, begin = self._checkpoints(), time.monotonic()
+        child = self.begin()
         if chance.random() < 0.8:  # most kills come after a new checkpoint, the others anywhere
             while self._checkpoints() <= before and not _ended(child):
-                time.sleep(0.002)
-        time.sleep(chance.uniform(0.0, chance.choice((0.05, 0.5, 3.0))))
+                time.sleep(0.005)
+                if time.monotonic() - begin > LIMIT:
+                    raise Difference(f"{self.job} hangs: {self.log.read_text()[-2000:]}")
+        time.sleep(chance.uniform(0.0, chance.choice((0.02, 0.2, 1.0))))
         if _ended(child):
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
             if status != 0:
@@ -150,6 +165,18 @@ def _descendants(process: int) -> list[int]:
     return [*children, *(inner for child in children for inner in _descendants(child))]
 
 
+def alone() -> None:
+    """Import the libraries, and settle that JAX computes in one thread: a fork has no other."""
+    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    for name in LIBRARIES:
+        importlib.import_module(f"leadax.{name}")
+    import jax
+
+    jax.config.update("jax_cpu_enable_async_dispatch", False)
+    warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)
+
+
 def make_data() -> None:
     """Small data in the current folder, and a model to adapt."""
     from leadax import Trajectories
@@ -162,25 +189,70 @@ def make_data() -> None:
     Life("model", Path("model"), Path("log")).whole()
 
 
-def kill_often(job: str, count: int, chance: random.Random, done: dict[str, int], keep: Any) -> None:
-    """Kill one job so often, beginning anew whenever it came to its end."""
-    reference = Life(job, Path(f"{job}-whole"), Path("log"))
-    reference.whole()
+class Count:
+    """How often a job was killed and came to its end, kept in the journal."""
+
+    def __init__(self, job: str, journal: Path, until: float):
+        self.job, self.journal, self.until = job, journal, until
+
+    def add(self, kind: str, number: int = 1) -> int:
+        """Count one more; the number so far."""
+        found = json.loads(self.journal.read_text()) if self.journal.exists() else {}
+        done = found.setdefault(self.job, {}).setdefault(kind, 0) + number
+        found[self.job][kind] = done
+        self.journal.write_text(json.dumps(found, indent=2) + "\n")
+        return done
+
+    def over(self, kind: str, wanted: int) -> bool:
+        """Whether there were enough of them, or the time is over."""
+        return self.add(kind, 0) >= wanted or time.monotonic() > self.until
+
+
+def kill_often(reference: Path, kind: str, wanted: int, count: Count, chance: random.Random) -> None:
+    """Kill a job so often, beginning anew whenever it came to its end; `kind` of kills: cold or warm."""
     number = 0
-    while done["kills"] < count:
-        life = Life(job, Path(f"{job}-{number}"), Path("log"))
+    while not count.over(kind, wanted):
+        life = Life(count.job, Path(f"{count.job}-{kind}-{number}"), Path("log"))
         ended = False
-        while not ended and done["kills"] < count:
+        while not ended and not count.over(kind, wanted):
             ended = not life.cut_short(chance)
-            done["kills"] += not ended
-            keep()
+            count.add(kind, not ended)
         if not ended:
             life.whole()
-        compare(reference.folder, life.folder)
-        done["ends"] += 1
-        keep()
-        print(f"{job}: {done['kills']} kills, {done['ends']} ends with the same bits, nothing left over", flush=True)
+        compare(reference, life.folder)
+        shutil.rmtree(life.folder)
+        ends = count.add("ends")
+        print(f"{count.job}: {count.add(kind, 0)} kills ({kind}), {ends} ends with the same bits", flush=True)
         number += 1
+
+
+def warm(work: Callable[[], None], job: str) -> None:
+    """Do this in a fork that has done the job once."""
+    child = os.fork()
+    if child:
+        if os.waitpid(child, 0)[1] != 0:
+            raise SystemExit(f"{job}: not as it should be, see above")
+        return
+    try:
+        Life(job, Path(f"{job}-warm"), Path("log")).here()
+        work()
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)
+    os._exit(0)
+
+
+def do(job: str, wanted: int, count: Count, chance: random.Random) -> None:
+    """Kill one job as often as wanted."""
+    cold = round(COLD.get(job, 0.1) * wanted)
+    if count.over("cold", cold) and count.over("warm", wanted - cold):
+        return
+    reference = Life(job, Path(f"{job}-whole"), Path("log"))
+    reference.whole()
+    kill_often(reference.folder, "cold", cold, count, chance)
+    if not count.over("warm", wanted - cold):
+        warm(lambda: kill_often(reference.folder, "warm", wanted - cold, count, chance), job)
 
 
 def main():
@@ -189,23 +261,21 @@ def main():
     parser.add_argument("--jobs", default=",".join(JOBS))
     parser.add_argument("--journal", type=Path)
     parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="stop after so long; the journal says where")
     options = parser.parse_args()
-    journal = json.loads(options.journal.read_text()) if options.journal and options.journal.exists() else {}
-    keep = lambda: options.journal and options.journal.absolute().write_text(json.dumps(journal, indent=2) + "\n")
-    options.journal = options.journal and options.journal.absolute()
-    chance = random.Random(options.seed)
-    for name in LIBRARIES:
-        importlib.import_module(f"leadax.{name}")
+    until = time.monotonic() + 60 * options.minutes
+    alone()
     with tempfile.TemporaryDirectory() as place:
+        journal = options.journal.absolute() if options.journal else Path(place, "journal.json")
         os.chdir(place)
         make_data()
-        chosen = options.jobs.split(",")
-        for job in chosen:
-            share = SHARES[job] / sum(SHARES[name] for name in chosen)
-            done = journal.setdefault(job, {"kills": 0, "ends": 0})
-            kill_often(job, round(share * options.kills), chance, done, keep)
-    total = {key: sum(done[key] for done in journal.values()) for key in ("kills", "ends")}
-    print(f"{total['kills']} kills, {total['ends']} ends: all bit-identical, nothing left over, no orphan")
+        for job in options.jobs.split(","):
+            share = SHARES[job] / sum(SHARES[name] for name in options.jobs.split(","))
+            do(job, round(share * options.kills), Count(job, journal, until), random.Random(options.seed))
+        counts = json.loads(journal.read_text())
+    kills = sum(done.get("cold", 0) + done.get("warm", 0) for done in counts.values())
+    ends = sum(done.get("ends", 0) for done in counts.values())
+    print(f"{kills} kills, {ends} ends: all bit-identical, nothing left over, no orphan")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A fuzzer: damaged files, forged models, odd tables, odd options, odd arguments. Nothing may be silent.
 
-    python -m benchmarks.hostile [--cases 10000] [--seed 0] [--only data,runs] [--journal runs/hostile.json]
+    python -m benchmarks.hostile [--cases 10000] [--seed 0] [--only data,runs] [--journal FILE] [--minutes M]
 
 Every case ends in one of five ways, which are counted:
 

@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import json
+import math
 import os
 import tempfile
 import time
@@ -36,11 +37,11 @@ def prepared(group: ModuleType, place: Path) -> Path:
     return place
 
 
-def hunt(name: str, numbers: list[int], seed: int, journal: dict[str, dict[str, str]]) -> None:
-    """All cases of a group that the journal does not have yet. What ends badly is printed."""
+def hunt(name: str, numbers: list[int], seed: int, journal: dict[str, dict[str, str]], until: float) -> None:
+    """All cases of a group that the journal does not have yet, for as long as there is time. Bad ends are printed."""
     done = journal.setdefault(name, {})
     left = [number for number in numbers if str(number) not in done]
-    if not left:
+    if not left or time.monotonic() > until:
         return
     with tempfile.TemporaryDirectory(prefix="hostile-") as folder:
         group = module_of(name)
@@ -48,6 +49,8 @@ def hunt(name: str, numbers: list[int], seed: int, journal: dict[str, dict[str, 
             done[str(number)] = ended
             if ended not in (NOTICED, HARMLESS):
                 print(f"--- {name} {number}: {ended}: {what}\n{details.strip()}", flush=True)
+            if time.monotonic() > until:
+                break
 
 
 def table(journal: dict[str, dict[str, str]]) -> str:
@@ -66,16 +69,19 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(SHARES), help="groups, separated by commas")
     parser.add_argument("--case", type=int, help="only the case of this number")
     parser.add_argument("--journal", type=Path, help="where endings are kept; the same command goes on from there")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="stop after so long; the journal says where")
     options = parser.parse_args()
     file = options.journal and options.journal.absolute()
     journal = json.loads(file.read_text()) if file and file.exists() else {}
     for library in LIBRARIES:
         importlib.import_module(f"leadax.{library}")
     begin = time.monotonic()
+    until = begin + 60 * options.minutes
     for name in options.only.split(","):
         count = round(SHARES[name] * options.cases)
         try:
-            hunt(name, [options.case] if options.case is not None else list(range(count)), options.seed, journal)
+            chosen = [options.case] if options.case is not None else list(range(count))
+            hunt(name, chosen, options.seed, journal, until)
         finally:
             if file:
                 file.write_text(json.dumps(journal) + "\n")

@@ -32,15 +32,18 @@ class Refusal(Exception):
 
 def judged(case: Case) -> tuple[str, str]:
     """How a case ends, and what there is to say about it."""
+    refusal = None
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as said:
         try:
             found = case.act()
         except (LeadaxError, Refusal) as error:
-            return _refused(str(error))
+            found, refusal = None, str(error)
         except BaseException:
             return TRACEBACK, traceback.format_exc()
     if "Traceback" in said.getvalue():
         return TRACEBACK, said.getvalue()
+    if refusal is not None:
+        return _refused(refusal)
     if case.right is not REFUSED and found == case.right:
         return (NOTICED if "damaged" in said.getvalue() else HARMLESS), said.getvalue()
     expected = "a refusal" if case.right is REFUSED else str(case.right)

@@ -16,8 +16,8 @@ QUICK = ("--net", "linear", "--solver", "euler", "--steps", "4", "--look-every",
 HUGE = "9" * 20
 COUNTS = ("0", "-1", "x", "1.5", "", "nan", "inf", HUGE, "9" * 5000, "1e3", "0x10", "--", "²")
 NUMBERS = ("x", "nan", "", "-1", "-inf", "--", "1,5", "0x1p3")
-# A function of a user's own may do anything: what it raises is not ours to hide.
-NAMES = ("", "x", "LEADS!", "a b", "../x", "é", "no.such:thing", ":", "a:", ":a", "x" * 10_000, "-")
+NAMES = ("", "x", "LEADS!", "a b", "../x", "é", "no.such:thing", ":", "a:", ":a", "x" * 10_000, "-",
+         "os:system", "builtins:max", "json:dumps", "os:path")  # fmt: skip
 FILES = ("", "nowhere.csv", "nowhere", "/", ".", "/dev/null", "/dev/zero", "x" * 5000, "no/such/file.csv", "-", "~")
 COMMON: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("--steps", "--seeds", "--substeps", "--batch-size", "--look-every", "--checkpoint-every"), COUNTS),
@@ -36,7 +36,7 @@ COMMON: dict[str, tuple[str, ...]] = {
     "--set": ("x", "=", "x=", "=1", "width=1", "kappa=x", "net=x", "solver=1", "kappa=nan", "a=1,a=2"),
     "--columns": ("x", "=", "time=", "time=nowhere", "nowhere=time", "time=time,time=x0", ""),
     "--channels": ("nowhere", "", ",", "time", "x0,x0", "environment"),
-    "--inputs": ("nowhere", "", "x0:what", "x0:impulse:nowhere", "time"),
+    "--inputs": ("nowhere", "", "x0:what", "x0:impulse:nowhere", "time:what"),
     "--covariates": ("nowhere", "", "time", ","),
     "--test": ("2", "0", "-1", "nan", *FILES[1:]),
 }

@@ -20,8 +20,8 @@ from typing import Any
 
 from .cases import HUNG, TRACEBACK, judged
 
-SECONDS = 30.0
-STARTING = 90.0  # of the first cases of a process, which compile
+SECONDS = 30.0  # that a case may compute, or ten times as long if it waits
+STARTING = 90.0  # the same of the first cases of a process, which compile
 CASES_PER_PROCESS = 1_000  # compiled programs are kept in memory
 MEMORY = 16 << 30
 
@@ -48,7 +48,7 @@ def _of_one_process(
         os.close(reading)
         apart(lambda: _work(group, place, numbers, seed, writing))
     os.close(writing)
-    lines, begin = _lines(reading), time.monotonic()
+    lines, begin = _lines(reading, child), time.monotonic()
     try:
         for number in numbers:
             what, limit = None, STARTING if time.monotonic() - begin < STARTING else SECONDS
@@ -71,7 +71,7 @@ def _fate(child: int) -> tuple[str, str]:
     """What became of a process that does not answer."""
     time.sleep(0.2)
     if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-        return HUNG, f"no answer within {SECONDS} s"
+        return HUNG, f"no answer after {SECONDS:.0f} s of computing"
     return TRACEBACK, "the process died"
 
 
@@ -80,22 +80,29 @@ def _end(child: int) -> None:
     os.waitpid(child, 0)
 
 
-def _lines(descriptor: int) -> Any:
+def _computed(child: int) -> float:
+    """The seconds that a process has computed: on a busy machine much less than what has passed."""
+    fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _lines(descriptor: int, child: int) -> Any:
     """A function that waits so long for the next lines; it yields nothing more once the time is over."""
     rest = b""
 
     def lines(limit: float) -> Iterator[dict[str, str]]:
         nonlocal rest
-        end = time.monotonic() + limit
+        begin, before = time.monotonic(), _computed(child)
+        over = lambda: time.monotonic() - begin > 10 * limit or _computed(child) - before > limit
         while True:
             line, found, after = rest.partition(b"\n")
             if found:
                 rest = after
                 yield json.loads(line)
                 continue
-            ready = select.select([descriptor], [], [], max(0.0, end - time.monotonic()))[0]
+            ready = select.select([descriptor], [], [], 1.0)[0]
             more = os.read(descriptor, 1 << 16) if ready else b""
-            if not more:
+            if (ready and not more) or (not ready and over()):
                 return
             rest += more
 

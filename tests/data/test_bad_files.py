@@ -1,5 +1,6 @@
 """Every bad input is answered by one line that starts with the name of the file and says what is wrong."""
 
+import gc
 import json
 import pickle
 import re
@@ -313,3 +314,26 @@ def test_seal_of_a_store_that_was_changed_on_purpose(tmp_path):
     refuses(tmp_path / "a.zarr", "is damaged", "seal", "remove")
     seal.unlink()
     assert load(tmp_path / "a.zarr") == good()
+
+
+def test_a_file_that_was_opened_half_says_nothing_more(tmp_path, monkeypatch):
+    """As h5netcdf leaves one behind after an error: Python would report on standard error what its removal raises."""
+
+    class Half:
+        def __init__(self):
+            self.itself = self
+
+        def __del__(self):
+            raise AttributeError("no attribute `_writable`")
+
+    def fails(*args, **options):
+        half = Half()
+        raise OSError(f"wrong checksum in {type(half)}")
+
+    said = []
+    monkeypatch.setattr("sys.unraisablehook", lambda ignored: said.append(ignored.exc_value))
+    monkeypatch.setattr("xarray.open_dataset", fails)
+    (tmp_path / "a.nc").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(500))
+    refuses(tmp_path / "a.nc", "wrong checksum")
+    gc.collect()
+    assert not said

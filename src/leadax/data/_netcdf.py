@@ -1,5 +1,8 @@
 """NetCDF-4 files, read and written by xarray and h5netcdf."""
 
+import gc
+import sys
+import traceback
 import warnings
 from pathlib import Path
 from typing import Any
@@ -19,10 +22,27 @@ def read(path: Path) -> Contents:
 
     fingerprint = _seal.check(path)
     engine: Any = _engine(path)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with xr.open_dataset(path, engine=engine, decode_times=False, decode_timedelta=False) as dataset:
-            return from_dataset(decoded(dataset), fingerprint)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with xr.open_dataset(path, engine=engine, decode_times=False, decode_timedelta=False) as dataset:
+                return from_dataset(decoded(dataset), fingerprint)
+    except Exception as error:
+        _let_go(error)
+        raise
+
+
+def _let_go(error: BaseException) -> None:
+    """Remove what was opened half before an error, which holds it: h5netcdf complains about it on standard error."""
+    before, sys.unraisablehook = sys.unraisablehook, lambda _: None
+    try:
+        found: BaseException | None = error
+        while found is not None:
+            traceback.clear_frames(found.__traceback__)
+            found = found.__context__
+        gc.collect()
+    finally:
+        sys.unraisablehook = before
 
 
 def write(data: Trajectories, path: Path) -> None:
