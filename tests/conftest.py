@@ -1,5 +1,6 @@
 """The strict test room: float64 unless asked otherwise, no silent promotion of types or ranks, quick compilation."""
 
+import gc
 import os
 
 import jax
@@ -10,6 +11,14 @@ _QUICK = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_c
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_QUICK}".strip()
 jax.config.update("jax_disable_most_optimizations", True)
 
+jax.config.update("jax_include_full_tracebacks_in_locations", False)  # in programs, which nobody reads
+
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+
+def pytest_collection_finish():
+    """Everything imported so far stays: the garbage collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()

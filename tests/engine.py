@@ -7,11 +7,11 @@ import signal
 from contextlib import contextmanager
 
 import jax
-import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 
 from leadax import EmpiricalNorm, Leads, Linear, Model, Omega, Sizes, SpectralNorm, Trajectories, Units
+from leadax.arrays import on_device
 from leadax.methods import Levels
 from leadax.nets import MLP
 from leadax.train import Recipe
@@ -51,7 +51,7 @@ def decays(environments: int = 2, trajectories: int = 2, points: int = 6) -> Tra
 
 
 def at(tree, index):
-    return jax.tree.map(lambda a: a[index], tree)
+    return jax.tree.map(lambda a: on_device(np.asarray(a)[index]), tree)
 
 
 def same_bits(a, b) -> bool:
@@ -66,7 +66,7 @@ def assert_close(found, expected, **tolerance):
 def random_like(shapes, seed=0, size: float = 0.4):
     """Arrays of these shapes and types from NumPy: `init` takes long to compile, and makes the last layer small."""
     rng = np.random.default_rng(seed)
-    return jax.tree.map(lambda a: jnp.asarray((size * rng.standard_normal(a.shape)).astype(a.dtype)), shapes)
+    return jax.tree.map(lambda a: on_device(size * rng.standard_normal(a.shape), a.dtype), shapes)
 
 
 def drawn(build):
@@ -88,7 +88,7 @@ def untrained(method=LEADS, members=2, state_shape=(2,), dtype=np.float64, units
     rows = [random_levels(method, 3, seed, state_shape) for seed in range(members)]
     channels = tuple(f"x{i}" for i in range(state_shape[-1]))
     return Model(
-        levels=jax.tree.map(lambda *a: jnp.stack(a).astype(dtype), *rows),
+        levels=jax.tree.map(lambda *a: on_device(np.stack(a), dtype), *rows),
         method=method,
         units=units or Units.ones(state_shape[-1]),
         environments=("a", "é", "c"),

@@ -9,7 +9,8 @@ from typing import Any
 import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import PyTree
+from jax.typing import DTypeLike
+from jaxtyping import Array, PyTree
 
 from ._atomic import one_line
 from .errors import InputError
@@ -63,6 +64,11 @@ def flatten(tree: PyTree) -> dict[str, np.ndarray]:
     return {jax.tree_util.keystr(place): np.asarray(leaf, order="C") for place, leaf in leaves}
 
 
+def on_device(numbers: Any, dtype: DTypeLike | None = None) -> Array:
+    """Numbers of the host as an array of JAX. Unlike `jnp.asarray`, it compiles no program for each new shape."""
+    return jax.device_put(np.asarray(numbers, dtype))
+
+
 def cast(tree: PyTree, dtype: Any) -> PyTree:
     """All real numbers of a tree in one type."""
     return jax.tree.map(lambda a: a.astype(dtype) if eqx.is_inexact_array(a) else a, tree)
@@ -86,7 +92,7 @@ def fill(template: PyTree, arrays: Mapping[str, np.ndarray], what: str) -> PyTre
                 f"{what} does not fit this model: `{name}` has shape {arrays[name].shape} and type "
                 f"{arrays[name].dtype}, expected {leaf.shape} and {leaf.dtype}"
             )
-    return jax.tree_util.tree_unflatten(structure, [jax.numpy.asarray(arrays[name]) for name in names])
+    return jax.tree_util.tree_unflatten(structure, jax.device_put([arrays[name] for name in names]))
 
 
 def _digest(arrays: Mapping[str, np.ndarray], text: str) -> str:

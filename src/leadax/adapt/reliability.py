@@ -1,15 +1,20 @@
 """Whether the forecasts of a new environment can be trusted: checks that need no further data."""
 
+from functools import partial
+
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, PyTree
 
+from ..arrays import on_device
 from ..data import Trajectories
-from ..methods import Levels
+from ..methods import Levels, Method
+from ..methods.prepare import numbers_as_arrays
 from ..model import Model
 from ..records import Reliability
-from .schemes import has_field, points_around, states_of
+from .schemes import points_around, states_of
 
 STARTS, TIMES = 48, 25
 NEAR = 0.3  # standard deviation of the starts around the data, in standard units
@@ -60,29 +65,37 @@ def _distance(new: Model, known: Model, data: Trajectories) -> float:
 
     0 where that says nothing: a method without a vector field, or a single known environment.
     """
-    if len(known.environments) < 2 or not has_field(known) or not has_field(new):
+    if len(known.environments) < 2 or not (known.has_field and new.has_field):
         return 0.0
     states, inputs = points_around(states_of(known, data), known.layout, jax.random.key(0))
-    fields = np.stack([_tangents(known, e, states, inputs) for e in range(len(known.environments))])
+    fields = _fields_at(known, states, inputs)
     mean = fields.mean(axis=0)
     size = lambda field: float(np.sqrt(np.mean((field - mean) ** 2)))
     furthest = max(size(field) for field in fields)
-    found = max(size(_tangents(new, e, states, inputs)) for e in range(len(new.environments)))
+    found = max(size(field) for field in _fields_at(new, states, inputs))
     return found / furthest if furthest > 0 else 0.0
 
 
-def _tangents(model: Model, e: int, states: np.ndarray, inputs: np.ndarray | None) -> np.ndarray:
-    """f + g_e at some states, in standard units, the mean over members."""
-    dtype = model.dtype
-    now, x = jnp.zeros((), dtype), jnp.asarray(states, dtype)
-    u = None if inputs is None else jnp.asarray(inputs, dtype)
+def _fields_at(model: Model, states: np.ndarray, inputs: np.ndarray | None) -> np.ndarray:
+    """f + g_e of each environment at some states, in standard units, the mean over members."""
+    method = numbers_as_arrays(model.method, model.dtype)
+    points = on_device(states, model.dtype), None if inputs is None else on_device(inputs, model.dtype)
+    found = _tangents(method, model.levels._replace(local=()), len(model.environments), *points)
+    return np.asarray(found).mean(axis=0)
 
-    def member(levels: Levels) -> Array:
-        fields = model.method.split(levels.shared, jax.tree.map(lambda a: a[e], levels.specific))
+
+@eqx.filter_jit
+def _tangents(method: Method, levels: Levels, environments: int, states: Array, inputs: Array | None) -> Array:
+    now = jnp.zeros((), states.dtype)
+
+    def environment(shared: PyTree, specific: PyTree) -> Array:
+        fields = method.split(shared, specific)
         assert fields is not None, "`has_field` was asked"
-        return jax.vmap(lambda x, u: fields[0](now, x, u) + fields[1](now, x, u))(x, u)
+        return jax.vmap(lambda x, u: fields[0](now, x, u) + fields[1](now, x, u))(states, inputs)
 
-    return np.asarray(jnp.mean(jax.vmap(member)(model.levels._replace(local=())), axis=0))
+    # Where nothing is specific, nothing else says how many environments there are.
+    each = lambda levels: jax.vmap(partial(environment, levels.shared), axis_size=environments)(levels.specific)
+    return jax.vmap(each)(levels)
 
 
 def _runs_away(new: Model, known: Model, data: Trajectories) -> str:

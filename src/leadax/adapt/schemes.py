@@ -2,11 +2,13 @@
 
 import dataclasses
 
+import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, PyTree
 
 from .._types import PRNGKey
+from ..arrays import on_device
 from ..data import Trajectories
 from ..data.layout import Layout
 from ..data.units import Box
@@ -15,6 +17,7 @@ from ..describe import describe
 from ..errors import InputError
 from ..methods import Known, Levels, Method, OnePerEnv, Sizes
 from ..methods.mixture import MOST_DIRECTIONS, Mixture, family_of
+from ..methods.prepare import numbers_as_arrays
 from ..model import Model
 from ..train import ScheduledSampling, Start
 
@@ -50,13 +53,7 @@ def check_scheme(scheme: str, model: Model) -> None:
 def can_mix(model: Model) -> bool:
     """Whether there are several environments, with vector fields that differ."""
     several = len(model.environments) > 1 and bool(jax.tree.leaves(model.levels.specific))
-    return several and has_field(model)
-
-
-def has_field(model: Model) -> bool:
-    """Whether the method has a vector field."""
-    shared, specific, _ = jax.tree.map(lambda a: a[0], model.levels)
-    return model.method.split(shared, jax.tree.map(lambda a: a[0], specific)) is not None
+    return several and model.has_field
 
 
 def defaults_of(model: Model, data: Trajectories) -> Defaults:
@@ -89,8 +86,14 @@ def _new_levels(model: Model, data: Trajectories, key: PRNGKey) -> Levels:
     keys = jax.random.split(jax.random.fold_in(key, 1), model.members)
     layout = model.layout
     sizes = Sizes(layout.state_shape(model.state_shape), len(data.environments), layout.seen)
-    new = lambda known, key: model.method.new_environments(known, sizes, key=key)
-    return Levels(model.levels.shared, jax.jit(jax.vmap(new))(model.levels.specific, keys))
+    method = numbers_as_arrays(model.method, model.dtype)
+    return Levels(model.levels.shared, _first_specific(method, sizes, model.levels.specific, keys))
+
+
+@eqx.filter_jit
+def _first_specific(method: Method, sizes: Sizes, known: PyTree, keys: PRNGKey) -> PyTree:
+    """The specific level that new environments start from, for each member."""
+    return jax.vmap(lambda known, key: method.new_environments(known, sizes, key=key))(known, keys)
 
 
 def _mixture(model: Model, data: Trajectories, key: PRNGKey) -> tuple[Mixture, Start]:
@@ -99,10 +102,16 @@ def _mixture(model: Model, data: Trajectories, key: PRNGKey) -> tuple[Mixture, S
     fewest = int(data.observed.sum(axis=tuple(range(1, data.states.ndim))).min())
     mixture = Mixture(model.method, known, max(1, min(MOST_DIRECTIONS, known - 1, fewest // 4)))
     states, inputs = points_around(states_of(model, data), model.layout, key)
-    seen = None if inputs is None else jnp.asarray(inputs, model.dtype)
-    family = lambda levels: family_of(mixture, levels.shared, levels.specific, jnp.asarray(states, model.dtype), seen)
-    numbers = jnp.zeros((model.members, len(data.environments), mixture.count), model.dtype)
-    return mixture, Start(Levels(jax.jit(jax.vmap(family))(model.levels), numbers), ("specific",))
+    points = on_device(states, model.dtype), None if inputs is None else on_device(inputs, model.dtype)
+    numbers = on_device(np.zeros((model.members, len(data.environments), mixture.count)), model.dtype)
+    families = _families(numbers_as_arrays(mixture, model.dtype), model.levels, *points)
+    return mixture, Start(Levels(families, numbers), ("specific",))
+
+
+@eqx.filter_jit
+def _families(mixture: Mixture, levels: Levels, states: Array, inputs: Array | None) -> PyTree:
+    """What is mixed, for each member."""
+    return jax.vmap(lambda levels: family_of(mixture, levels.shared, levels.specific, states, inputs))(levels)
 
 
 def points_around(states: np.ndarray, layout: Layout, key: PRNGKey) -> tuple[np.ndarray, np.ndarray | None]:

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, DTypeLike, Float
 
+from ..arrays import on_device
 from ..errors import InputError
 from .forcing import Driving, Forcing, driving
 from .layout import Layout
@@ -85,20 +86,20 @@ def to_batch(
     seen = shift(observed) & present.reshape(present.shape + (1,) * (observed.ndim - 3))
     acting = None if layout is None else _acting(driving(data, units, layout), shift)
     return Batch(
-        times=jnp.asarray(times, dtype),
-        states=jnp.asarray(np.where(seen, shift(units.standard(data.states)), 0.0), dtype),
-        observed=jnp.asarray(seen),
-        complete=jnp.asarray(present if inferred else shift(complete) & present),
+        times=on_device(times, dtype),
+        states=on_device(np.where(seen, shift(units.standard(data.states)), 0.0), dtype),
+        observed=on_device(seen),
+        complete=on_device(present if inferred else shift(complete) & present),
         steps=steps(times, begin, None if acting is None else acting.forcing()),
-        begin=jnp.asarray(begin, dtype),
-        inputs=None if acting is None or acting.values is None else jnp.asarray(acting.values, dtype),
+        begin=on_device(begin, dtype),
+        inputs=None if acting is None or acting.values is None else on_device(acting.values, dtype),
         noise=_noise(layout, data, dtype) if layout is not None and layout.inferred else None,
     )
 
 
 def _noise(layout: Layout, data: Trajectories, dtype: DTypeLike) -> Float[Array, "env traj channel"]:
     level = np.maximum(LEAST_NOISE, 0.0 if layout.noise is None else layout.noise)
-    return jnp.asarray(np.broadcast_to(level, (*data.lengths.shape, len(layout.channels))), dtype)
+    return on_device(np.broadcast_to(level, (*data.lengths.shape, len(layout.channels))), dtype)
 
 
 def _acting(found: Driving | None, shift: Callable[[np.ndarray], np.ndarray]) -> Driving | None:
@@ -118,7 +119,7 @@ def with_slopes(batch: Batch, estimate: Callable[..., tuple[np.ndarray, np.ndarr
         slopes[place], known[place] = estimate(times[place].astype(float), states[place], observed[place])
     # The field is asked at a state: all of it must be there.
     known &= complete.reshape(complete.shape + (1,) * (known.ndim - 3))
-    return batch._replace(slopes=jnp.asarray(slopes), observed=jnp.asarray(known))
+    return batch._replace(slopes=on_device(slopes), observed=on_device(known))
 
 
 def _start(data: Trajectories, complete: np.ndarray) -> np.ndarray:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
+from statistics import NormalDist
 
 import numpy as np
 from jaxtyping import Float
-from scipy.stats import norm
 
 from .trajectories import Trajectories
 
@@ -16,6 +16,7 @@ CUT = 2.5  # standard deviations beyond which a difference is taken to be spoilt
 SAME = 1.08  # the ratio of two estimates that are as good as equal
 PLATEAU = 1.5  # noise: from one order to the next the estimate falls by less than this
 MOST_SERIES = 512  # of a field: more pixels tell nothing new
+NORMAL = NormalDist()  # SciPy's takes a second to import
 
 
 def noise_level(data: Trajectories) -> Float[np.ndarray, " channel"]:
@@ -51,10 +52,10 @@ def _level(series: list[tuple[np.ndarray, np.ndarray]]) -> float:
 
 def _deviation(sizes: np.ndarray) -> float:
     """The standard deviation of normal numbers from their sizes, some of which are too large."""
-    rough = np.quantile(sizes, SHARE) / norm.ppf((1 + SHARE) / 2)
+    rough = np.quantile(sizes, SHARE) / NORMAL.inv_cdf((1 + SHARE) / 2)
     inside = sizes[sizes <= CUT * rough]
     # The variance of a standard normal number that is known to lie within the cut.
-    within = 1 - 2 * CUT * norm.pdf(CUT) / (2 * norm.cdf(CUT) - 1)
+    within = 1 - 2 * CUT * NORMAL.pdf(CUT) / (2 * NORMAL.cdf(CUT) - 1)
     return float(np.sqrt(np.mean(inside**2) / within))
 
 

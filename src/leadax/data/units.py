@@ -157,12 +157,9 @@ class Box:
 
 
 def _like(numbers: tuple[float, ...], array: Any) -> Any:
-    """The numbers as an array of the kind, type and shape of another."""
-    if isinstance(array, np.ndarray):
-        return np.broadcast_to(np.asarray(numbers, array.dtype), array.shape)
-    import jax.numpy as jnp
-
-    return jnp.broadcast_to(jnp.asarray(numbers, array.dtype), array.shape)
+    """The numbers as an array of the type of another, with as many axes, along the last of them."""
+    shape = (*(1,) * (array.ndim - 1), array.shape[-1])
+    return np.broadcast_to(np.asarray(numbers, array.dtype), shape)
 
 
 def _mean(values: np.ndarray, seen: np.ndarray) -> np.ndarray:

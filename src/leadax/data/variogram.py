@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-from scipy.optimize import nnls
 
 from .noise import noise_level
 from .trajectories import Trajectories
@@ -57,6 +56,8 @@ def _pairs(transitions: tuple[np.ndarray, ...], noise: float) -> tuple[np.ndarra
 
 def _at_no_distance(distances: np.ndarray, differences: np.ndarray) -> float:
     """The line through squared differences over squared distances, at zero. Near pairs count most."""
+    from scipy.optimize import nnls  # takes a third of a second to import
+
     weights = np.sqrt(1 / (distances + np.median(distances) + np.finfo(float).tiny))
     line = np.stack([np.ones_like(distances), distances], axis=1)
     return float(nnls(line * weights[:, None], differences * weights)[0][0])

@@ -77,6 +77,7 @@ def _sums(predicted: Float[Array, "member env traj time *space channel"], batch:
     return jax.vmap(lambda member: jax.vmap(jax.vmap(one))(member, batch))(predicted)
 
 
+@partial(jax.jit, static_argnums=1)
 def first_points(batch: Batch, warmup: int) -> Bool[Array, "env traj time"]:
     """Which points come no later than the `warmup`-th observation of their trajectory."""
     seen = jnp.any(batch.observed, axis=tuple(range(3, batch.observed.ndim)))

@@ -143,6 +143,14 @@ class Method(eqx.Module):
         raise InputError(f"{type(self).__name__} cannot predict from shared parameters alone: use another scheme")
 
 
+def has_field(method: Method, shared: PyTree, specific: PyTree) -> bool:
+    """Whether a method has a vector field; of its levels, with an axis `env`, only the shapes are looked at."""
+    one = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape[1:], a.dtype), specific)
+    found: list[bool] = []
+    jax.eval_shape(lambda *levels: found.append(method.split(*levels) is not None), shared, one)
+    return found[0]
+
+
 def built(net: Architecture | None, sizes: Sizes, key: PRNGKey) -> Net:
     """One net of an architecture."""
     assert net is not None, "`fit` fills in the architecture"

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, DTypeLike, Float
 
+from ..arrays import on_device
 from ..data.batch import Batch
 from ..data.layout import Layout
 from ..rollout import Restart, Steps
@@ -94,8 +95,8 @@ def first_local(batch: Batch, layout: Layout, dtype: DTypeLike) -> "Local | tupl
         derivative = _standardised(_slopes(times, derivative, present), present)
         layers.append(derivative)
     whole = np.concatenate(layers, axis=-1)[..., : states.shape[-1] + layout.hidden]
-    constants = jnp.zeros((*times.shape[:2], layout.individual), dtype) if layout.individual else None
-    return Local(jnp.asarray(whole, dtype), constants)
+    constants = on_device(np.zeros((*times.shape[:2], layout.individual)), dtype) if layout.individual else None
+    return Local(on_device(whole, dtype), constants)
 
 
 def population_of(local: Local, batch: Batch, residual: Float[Array, " observed"]) -> Population:

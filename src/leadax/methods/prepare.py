@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import DTypeLike
 
+from ..arrays import on_device
 from ..data import Trajectories
 from ..data.batch import Batch, to_batch
 from ..data.forcing import Forcing
@@ -18,6 +19,8 @@ from ..data.units import Box, Units
 from ..errors import InputError
 from ..rollout import Steps, steps_between
 from .base import Method
+
+M = TypeVar("M", bound=Method)
 
 
 def prepare(
@@ -56,8 +59,8 @@ def steps_for(
     steps = steps_between(times, begin=begin, forcing=forcing, **divided)
     if box is None:
         return steps
-    bounds = jnp.asarray([box.low, box.high], dtype)
-    return steps._replace(bounds=jnp.broadcast_to(bounds, (*times.shape[:-1], *bounds.shape)))
+    bounds = np.asarray([box.low, box.high])
+    return steps._replace(bounds=on_device(np.broadcast_to(bounds, (*times.shape[:-1], *bounds.shape)), dtype))
 
 
 def substeps_of(method: Method) -> int:
@@ -65,7 +68,7 @@ def substeps_of(method: Method) -> int:
     return getattr(method, "substeps", 1)
 
 
-def numbers_as_arrays(method: Method, dtype: DTypeLike) -> Method:
+def numbers_as_arrays(method: M, dtype: DTypeLike) -> M:
     """The method with its numbers as arrays, so that programs do not depend on their values.
 
     Zero stays what it is: what is switched off is left out of the program.
@@ -86,7 +89,7 @@ def side_by_side(methods: Sequence[Method], repeats: int, dtype: DTypeLike) -> M
             "candidates that are trained side by side may differ in numbers only, such as `penalty_weight`: "
             "train those with other nets, solvers or penalties on their own"
         )
-    stack = lambda *leaves: jnp.repeat(jnp.stack(leaves), repeats, axis=0)
+    stack = lambda *leaves: on_device(np.repeat(np.stack(leaves), repeats, axis=0))
     return eqx.combine(jax.tree.map(stack, *arrays), static[0])
 
 

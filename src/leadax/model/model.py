@@ -10,8 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float
 
+from ..arrays import on_device
 from ..data import Trajectories
 from ..data.batch import Batch
 from ..data.forcing import Forcing, check_inputs, driving_at
@@ -19,6 +20,7 @@ from ..data.layout import Layout
 from ..data.units import Box, Units
 from ..errors import InputError
 from ..methods import Levels, Method
+from ..methods.base import has_field
 from ..methods.local import Population
 from ..methods.prepare import numbers_as_arrays, prepare, side_by_side, steps_for
 from ..records import Training
@@ -117,6 +119,12 @@ class Model(eqx.Module):
     def numbers(self) -> Method:
         """The method with its numbers as arrays, one per member: what programs are given."""
         return side_by_side([self.method], self.members, self.dtype)
+
+    @property
+    def has_field(self) -> bool:
+        """Whether it has a vector field, or steps from point to point in another way."""
+        one = lambda tree: jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape[1:], a.dtype), tree)
+        return has_field(self.method, one(self.levels.shared), one(self.levels.specific))
 
     @property
     def shared(self) -> "LearntField":
@@ -221,9 +229,13 @@ class Model(eqx.Module):
         """Whole states to start from, in standard units."""
         whole = self.layout.state_shape(self.state_shape)
         given = state.shape[-1]
-        standard = jnp.asarray(self.units.with_hidden(given - len(self.units.mean)).standard(state), self.dtype)
+        standard = self.units.with_hidden(given - len(self.units.mean)).standard(state)
         flat = standard.reshape(-1, *whole[:-1], given)
-        starts = jnp.broadcast_to(flat, (self.members, *flat.shape))
+        shape = (self.members, *flat.shape)
+        if isinstance(flat, np.ndarray):
+            starts = on_device(np.broadcast_to(flat, shape), self.dtype)
+        else:
+            starts = jnp.broadcast_to(flat.astype(self.dtype), shape)
         if given == whole[-1]:
             return starts
         mean = self.levels.local.start[:, e, given:].reshape(self.members, *(1,) * (flat.ndim - 1), -1)
@@ -294,14 +306,14 @@ class Model(eqx.Module):
     def _adaptive(
         self, starts: Array, times: np.ndarray, e: int, forcing: Forcing | None, constants: Any, solver: str
     ) -> Array:
-        if self.method.split(*_one_environment(self.levels)) is None:
+        if not self.has_field:
             raise InputError(f"{type(self.method).__name__} has no vector field to give to an adaptive solver")
         method = numbers_as_arrays(self.method, self.dtype)
         clock, begin = self._clock(times)
         steps = steps_between(clock, dtype=self.dtype, begin=begin, forcing=forcing)
         if self.whole_box is not None:
-            steps = steps._replace(bounds=jnp.asarray([self.whole_box.low, self.whole_box.high], self.dtype))
-        moments = jnp.asarray(clock, self.dtype)
+            steps = steps._replace(bounds=on_device([self.whole_box.low, self.whole_box.high], self.dtype))
+        moments = on_device(clock, self.dtype)
         solution = solve_states(method, self.levels, jnp.asarray(e), starts, moments, steps, constants, solver)
         if not isinstance(starts, Tracer):
             raw_time = solution._replace(
@@ -334,6 +346,8 @@ class Model(eqx.Module):
         """The parameters for the environments of a data set, in its order; `InputError` if it does not fit."""
         check_fits(data, self.state_shape, self.channels)
         check_inputs(self.with_covariates(data), self.layout)
+        if data.environments == self.environments:
+            return self.levels
         chosen = np.array([self.environment_index(name) for name in data.environments])
         pick = lambda tree: jax.tree.map(lambda a: a[:, chosen], tree)
         local = self.levels.local
@@ -356,12 +370,6 @@ class Model(eqx.Module):
         - `method`: the method itself, in place of its description in the file.
         """
         return cls(*read_model(path, using, method))
-
-
-def _one_environment(levels: Levels) -> tuple[PyTree, PyTree]:
-    """The shared and specific parameters of the first member in the first environment."""
-    shared, specific, _ = jax.tree.map(lambda a: a[0], levels)
-    return shared, jax.tree.map(lambda a: a[0], specific)
 
 
 def check_fits(data: Trajectories, state_shape: tuple[int, ...], channels: tuple[str, ...]) -> None:

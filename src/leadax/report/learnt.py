@@ -31,9 +31,8 @@ def decomposed(
 ) -> str | None:
     """The model whose f and g_e are shown: LEADS if there is one, otherwise the best that has a field."""
     from ..methods import Leads
-    from .parts import has_field
 
-    fits = lambda model: model.state_shape == test.state_shape and len(test.space) <= 2 and has_field(model)
+    fits = lambda model: model.state_shape == test.state_shape and len(test.space) <= 2 and model.has_field
     rank = lambda name: (not isinstance(models[name].method, Leads), finite_or_inf(evaluations[name].nmse))
     return min((name for name, model in models.items() if fits(model)), key=rank, default=None)
 

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
+from ..arrays import on_device
 from ..data import Trajectories
 from ..methods import Levels, Method
 from ..methods.prepare import numbers_as_arrays
@@ -39,7 +40,7 @@ class Share(NamedTuple):
 def parts_at(model: Model, data: Trajectories, states: Float[np.ndarray, "env point *state"]) -> Parts:
     """f and g_e at these states, the environments in the order of the data."""
     with np.errstate(all="ignore"):  # states may be too large for the model
-        standard = jnp.asarray(model.units.standard(states), model.dtype)
+        standard = on_device(model.units.standard(states), model.dtype)
         found = _tangents(numbers_as_arrays(model.method, model.dtype), model.for_data(data), standard)
         raw = [model.units.raw_tangent(np.asarray(part, float).mean(axis=0)) for part in found]
     return Parts(*map(drawable, raw))
@@ -50,19 +51,13 @@ def _tangents(method: Method, levels: Levels, states: Array) -> tuple[Array, Arr
     def member(levels: Levels) -> tuple[Array, Array]:
         def environment(specific: PyTree, states: Array) -> tuple[Array, Array]:
             fields = method.split(levels.shared, specific)
-            assert fields is not None, "see `has_field`"
+            assert fields is not None, "see `Model.has_field`"
             start = jnp.zeros((), states.dtype)
             return jax.vmap(lambda x: (fields[0](start, x, None), fields[1](start, x, None)))(states)
 
         return jax.vmap(environment)(levels.specific, states)
 
     return jax.vmap(member)(levels)
-
-
-def has_field(model: Model) -> bool:
-    """Whether a model has an f and g_e to show."""
-    shared, specific, _ = jax.tree.map(lambda a: a[0], model.levels)
-    return model.method.split(shared, jax.tree.map(lambda a: a[0], specific)) is not None
 
 
 def observed_states(data: Trajectories, most: int) -> Float[np.ndarray, "env point *state"]:

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, DTypeLike, Float, Int
 
+from leadax.arrays import on_device
 from leadax.data.forcing import Forcing
 from leadax.errors import InputError
 
@@ -74,16 +75,16 @@ def steps_between(
     _check(times, longest, substeps)
     counts = _counts(np.diff(times), longest, substeps)
     if counts.max(initial=0) <= 1:
-        steps = Steps(jnp.asarray(times[..., :-1] + begin, dtype), jnp.asarray(np.diff(times), dtype))
+        steps = Steps(on_device(times[..., :-1] + begin, dtype), on_device(np.diff(times), dtype))
         interval = np.broadcast_to(np.arange(times.shape[-1] - 1), (*times.shape[:-1], times.shape[-1] - 1))
         return _forced(steps, forcing, interval, np.zeros(interval.shape), np.ones(interval.shape), dtype)
     landing = np.cumsum(np.insert(counts, 0, 0, axis=-1), axis=-1)
     starts, sizes, departure, interval = _divide(times, landing)
     steps = Steps(
-        jnp.asarray(starts + begin, dtype),
-        jnp.asarray(sizes, dtype),
-        landing=jnp.asarray(landing, jnp.int32),
-        departure=jnp.asarray(departure, jnp.int32),
+        on_device(starts + begin, dtype),
+        on_device(sizes, dtype),
+        landing=on_device(landing, np.int32),
+        departure=on_device(departure, np.int32),
     )
     origin = np.take_along_axis(times, interval, axis=-1)
     gaps = np.take_along_axis(np.diff(times), interval, axis=-1)
@@ -107,10 +108,10 @@ def _forced(
         pick = lambda array: np.take_along_axis(array, along(interval), axis=interval.ndim - 1)
         first, last = pick(forcing.first), pick(forcing.last)
         ends = [first + along(share) * (last - first) for share in (begin, end)]
-        inputs = jnp.asarray(np.stack(ends, axis=interval.ndim), dtype)
+        inputs = on_device(np.stack(ends, axis=interval.ndim), dtype)
     if forcing.impulses is not None:
         added = np.take_along_axis(forcing.impulses, interval[..., None], axis=interval.ndim - 1)
-        impulses = jnp.asarray(np.where((begin == 0)[..., None], added, 0.0), dtype)
+        impulses = on_device(np.where((begin == 0)[..., None], added, 0.0), dtype)
     return steps._replace(inputs=inputs, impulses=impulses)
 
 

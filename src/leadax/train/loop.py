@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from ..data import Trajectories
 from ..data.batch import Batch
@@ -68,13 +68,15 @@ class Best(NamedTuple):
 
     def improved(self, levels: Levels, error: np.ndarray, step: int) -> "Best":
         """The better one of both, member by member. An error that is not a number is never better."""
-        better = jnp.asarray(np.nan_to_num(error, nan=np.inf) < np.asarray(self.error))
-        pick = lambda new, old: jnp.where(better.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
-        return Best(
-            jax.tree.map(pick, levels, self.levels),
-            jnp.where(better, jnp.asarray(error, self.error.dtype), self.error),
-            jnp.where(better, step, self.step),
-        )
+        better = np.nan_to_num(error, nan=np.inf) < np.asarray(self.error)
+        now = np.asarray(error, self.error.dtype), np.full_like(self.step, step)
+        return Best(*_picked(better, (levels, *now), tuple(self)))
+
+
+@jax.jit
+def _picked(better: Bool[Array, " member"], new: PyTree, old: PyTree) -> PyTree:
+    pick = lambda a, b: jnp.where(better.reshape(-1, *(1,) * (a.ndim - 1)), a, b)
+    return jax.tree.map(pick, new, old)
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ class Task:
     def explosion(self) -> float:
         """An error that only a diverged run has: a hundred times the spread of what is learnt, squared."""
         target = self.batch.states if self.batch.slopes is None else self.batch.slopes
-        variance = float(jnp.var(target, where=self.batch.observed))
+        variance = float(np.var(np.asarray(target, float), where=np.asarray(self.batch.observed)))
         return 1e4 * variance if variance > 0 else np.inf
 
     def stage(self, step: int) -> int:

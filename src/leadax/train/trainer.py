@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, PyTree
 
 from .._types import PRNGKey
-from ..arrays import cast, fill, flatten
+from ..arrays import cast, fill, flatten, on_device
 from ..data import Trajectories
 from ..data.batch import Batch, with_slopes
 from ..data.derivatives import ESTIMATES
@@ -21,6 +21,7 @@ from ..defaults import median_gap
 from ..errors import InputError
 from ..methods import Known, Levels, Method, Phase, Sizes
 from ..methods.attribution import attributed
+from ..methods.base import has_field
 from ..methods.local import first_local
 from ..methods.prefit import Beginning, beginning
 from ..methods.prepare import Frozen, prepare, side_by_side
@@ -63,7 +64,8 @@ class Trainer:
 
     def trained(self, monitor: Monitor, folder: RunFolder | None) -> list[Model]:
         """The model of each candidate: of the last step, or of the one that was best on the validation data."""
-        if self.task.batch.slopes is not None and self._has_no_field():
+        init = lambda: self.methods[0].init(self.request.sizes, key=jax.random.key(0))
+        if self.task.batch.slopes is not None and not has_field(self.methods[0], *jax.eval_shape(init)):
             raise InputError(f"{type(self.methods[0]).__name__} has no vector field to match derivatives with")
         loop = Loop(self.task, monitor, folder)
         state = loop.run(self._first_state())
@@ -72,19 +74,11 @@ class Trainer:
         parts = [slice(c * seeds, (c + 1) * seeds) for c in range(len(self.methods))]
         return [self._model(c, part, best, int(state.step[0]), loop) for c, part in enumerate(parts)]
 
-    def _has_no_field(self) -> bool:
-        levels = jax.eval_shape(lambda: self.methods[0].init(self.request.sizes, key=jax.random.key(0)))
-        one = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape[1:], a.dtype), levels[1])
-        found: list[bool] = []
-        jax.eval_shape(lambda s, e: found.append(self.methods[0].split(s, e) is None), levels[0], one)
-        return found[0]
-
     def _first_state(self) -> TrainState:
         request, dtype = self.request, self.request.recipe.dtype
         # Seed k has the same weights whether it is trained alone or with others, and whatever the candidate.
-        keys = jax.vmap(lambda k: jax.random.fold_in(request.key, k))(jnp.arange(request.seeds))
-        keys = jnp.tile(keys, len(self.methods))
-        rates = jnp.repeat(jnp.asarray(self.rates, dtype), request.seeds)
+        keys = _keys(request.key, request.seeds, len(self.methods))
+        rates = on_device(np.repeat(self.rates, request.seeds), dtype)
         numbers, static = eqx.partition(self.task.method, eqx.is_array)
         about = (self.task.stages[0].plan, Frozen(static), self.request.sizes, str(jnp.dtype(dtype)))
         local = first_local(self.task.batch, request.layout, dtype)
@@ -116,7 +110,7 @@ class Trainer:
         levels = with_population(self.task.method, levels, self.task.batch)
         layout = self.request.layout
         return Model(
-            levels=jax.tree.map(lambda a: a[part], levels),
+            levels=levels if len(self.methods) == 1 else jax.tree.map(lambda a: a[part], levels),
             method=self.methods[candidate],
             units=self.request.defaults.units,
             environments=data.environments,
@@ -202,6 +196,12 @@ def _held_out(request: Request, data: Trajectories | None, method: Method, batch
 def longest_step(batch: Batch) -> float:
     """The longest step that training takes, in standard time."""
     return float(np.max(np.asarray(batch.steps.sizes)))
+
+
+@partial(jax.jit, static_argnums=(1, 2))
+def _keys(key: PRNGKey, seeds: int, candidates: int) -> PRNGKey:
+    """One for each member."""
+    return jnp.tile(jax.vmap(lambda k: jax.random.fold_in(key, k))(jnp.arange(seeds)), candidates)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))

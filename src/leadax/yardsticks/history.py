@@ -17,8 +17,8 @@ class History:
     observed: Bool[np.ndarray, "traj time value"]
 
     def __init__(self, batch: Batch, environment: int):
-        self.times = np.asarray(batch.times[environment], float)
-        rows = lambda array: np.asarray(array[environment]).reshape(*self.times.shape, -1)
+        self.times = np.asarray(batch.times)[environment].astype(float)
+        rows = lambda array: np.asarray(array)[environment].reshape(*self.times.shape, -1)
         self.states, self.observed = rows(batch.states).astype(float), rows(batch.observed)
 
     @property
