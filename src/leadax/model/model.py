@@ -349,7 +349,9 @@ class Model(eqx.Module):
         if data.environments == self.environments:
             return self.levels
         chosen = np.array([self.environment_index(name) for name in data.environments])
-        pick = lambda tree: jax.tree.map(lambda a: a[:, chosen], tree)
+        # In NumPy, where nothing is compiled for another order of environments.
+        picked = lambda a: a[:, chosen] if isinstance(a, Tracer) else on_device(np.asarray(a)[:, chosen], a.dtype)
+        pick = lambda tree: jax.tree.map(picked, tree)
         local = self.levels.local
         if isinstance(local, Population):
             local = local._replace(start=pick(local.start), individual=pick(local.individual))
