@@ -44,7 +44,8 @@ class Defaults:
     - `restart_share`: of the steps, after which forecasts hardly restart from the data any more; None for the paper's
       schedule, whatever the number of steps;
     - `weight_decay`: γ, how strongly weights are kept small;
-    - `learning_rate`: the highest, where none is asked for;
+    - `learning_rate`: the highest, where none is asked for; `settled_rate`: the same for nets that begin at the laws of
+      all environments and have only the rest to learn, None for no difference;
     - `layout`: what is hidden, what acts from outside, what belongs to one trajectory; None for nothing of the kind;
     - `clock`: options of a net that sees the time (`leadax.nets.Timed`); None for one that does not.
     """
@@ -62,6 +63,7 @@ class Defaults:
     restart_share: float | None = None
     weight_decay: float = 0.0
     learning_rate: float = LEARNING_RATE
+    settled_rate: float | None = None
     layout: Layout | None = None
     clock: tuple[tuple[str, float], ...] | None = None
 
@@ -107,16 +109,16 @@ class Defaults:
         elif covariates:
             layout = dataclasses.replace(layout, covariates=tuple(covariates))
         units = units_for(data, units, layout)
-        net, rate, longest = self.net, self.learning_rate, self.longest_step
+        net, rate, longest = self.net, self.settled_rate, self.longest_step
         if net == architecture(VECTOR_NET) and self.clock is None:
             found = best_polynomial(data, units, layout)
             if found.degree == 0:
                 net = Architecture(MLP)
             elif found.degree > 1:
                 net = Architecture(MLP, (("degree", found.degree), ("region", found.region)))
-                rate = min(rate, max(SLOWEST, HASTE * found.rest) * rate)
-                longest = None if longest is None else longest / found.finer
-        return dataclasses.replace(self, net=net, layout=layout, units=units, learning_rate=rate, longest_step=longest)
+            rate = min(1.0, max(SLOWEST, HASTE * found.rest)) * self.learning_rate
+            longest = None if longest is None else longest / found.finer
+        return dataclasses.replace(self, net=net, layout=layout, units=units, settled_rate=rate, longest_step=longest)
 
 
 def chosen_for(data: Trajectories, net: Any = None, clock: Clock | None = None) -> Defaults:

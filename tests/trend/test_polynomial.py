@@ -11,12 +11,12 @@ from numpy.polynomial.hermite_e import hermeval
 
 from leadax import MLP, InputError
 from leadax.nets.mlp import PACE, begun_at
-from leadax.nets.polynomial import FALL, features, steepest, terms
+from leadax.nets.polynomial import FALL, feature_slopes, features, steepest, terms
 
 X = np.random.default_rng(0).normal(size=(50, 2))
 
 
-@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize("degree", [1, 2, 3, 5])
 def test_terms_are_products_of_hermite_polynomials(degree):
     expected = []
     for term in itertools.chain.from_iterable(
@@ -39,13 +39,20 @@ def test_beyond_the_region_only_what_is_linear_grows():
     assert far[0] == 7.0
 
 
-@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize("degree", [1, 2, 3, 5])
 def test_no_slope_is_above_the_bound(degree):
     region = ((-1.5, -0.5), (1.0, 2.0))
     points = np.random.default_rng(1).uniform(*region, size=(200, 2))
     slopes = jax.vmap(jax.jacobian(lambda x: features(x, degree, region)))(jnp.asarray(points))
     largest = np.linalg.norm(slopes, ord=2, axis=(1, 2)).max()
-    assert largest <= steepest(2, degree, region) <= 4 * largest
+    assert largest <= steepest(2, degree, region) <= 5 * largest
+
+
+@pytest.mark.parametrize("degree", [1, 3, 5])
+def test_slopes_are_those_of_automatic_differentiation(degree):
+    region = ((-0.8, -0.9), (0.7, 1.1))
+    slopes = jax.vmap(jax.jacobian(lambda x: features(x, degree, region)))(jnp.asarray(X))
+    np.testing.assert_allclose(feature_slopes(X, degree, region), slopes, atol=1e-12)
 
 
 def test_a_polynomial_without_a_region_has_no_bound():
@@ -65,5 +72,5 @@ def test_a_net_that_begins_at_a_polynomial():
 
 
 def test_no_higher_degree():
-    with pytest.raises(InputError, match="`degree` of MLP must be at most 3, got 4"):
-        MLP((2,), degree=4, key=jax.random.key(0))
+    with pytest.raises(InputError, match="`degree` of MLP must be at most 5, got 6"):
+        MLP((2,), degree=6, key=jax.random.key(0))

@@ -16,10 +16,13 @@ from leadax.defaults import chosen_for
 from leadax.methods import METHODS
 from leadax.nets.architecture import Architecture
 from leadax.train.trainer import Trainer
-from leadax.trend import Polynomial, best_polynomial, trend_of
+from leadax.trend import Polynomial, best_polynomial, shooting, trend_of
+from leadax.trend.effects import Normal, Widths, effects
 from leadax.trend.flow import Law, fitted
 from leadax.trend.intervals import Equations, Points, equations
-from leadax.trend.ridge import regression
+from leadax.trend.pieces import first_states, stretches
+from leadax.trend.regression import regression
+from leadax.trend.shooting import refined
 
 LAYOUT = Layout(("x", "y"))
 TIMES = np.linspace(0, 6, 31)
@@ -65,23 +68,80 @@ def test_environments_that_are_alike_learn_from_each_other():
     assert np.sqrt(np.mean((common + own - truth) ** 2)) < 0.3 * np.sqrt(np.mean((alone - truth) ** 2))
 
 
-def test_regression_is_the_posterior_mean():
-    """Against one dense solve with the same widths."""
-    from leadax.trend import ridge
-
+def test_effects_are_the_posterior_mean():
+    """Against one dense solve with the same widths, and the widths against the diagonal of its inverse."""
     rng = np.random.default_rng(1)
-    data = [
-        Equations(p := rng.normal(size=(5, 3)), p @ rng.normal(size=(3, 1)) + 0.1 * rng.normal(size=(5, 1)))
-        for _ in range(4)
-    ]
-    squares, products = np.stack([p.T @ p for p, _ in data]), np.stack([(p.T @ y)[:, 0] for p, y in data])
-    widths = ridge._Widths(0.04, 0.7, 0.4)
-    common, own, _ = ridge._round(squares, products, sum(float((y**2).sum()) for _, y in data), 20, widths)
+    data = [(p := rng.normal(size=(5, 3)), p @ rng.normal(size=3) + 0.1 * rng.normal(size=5)) for _ in range(4)]
+    squares, products = np.stack([p.T @ p for p, _ in data]), np.stack([p.T @ y for p, y in data])
+    normal = Normal(squares, products, sum(float(y @ y) for _, y in data), 20.0)
+    a, b = np.array([0.7, 0.2, 1.1]), np.array([0.4, 0.9, 0.1])
+    found = effects(normal, Widths(0.04, a, b), rounds=1)
     rows = [np.hstack([p, *[p if k == e else np.zeros_like(p) for k in range(4)]]) for e, (p, _) in enumerate(data)]
-    prior = np.diag(0.04 / np.repeat([0.7, *[0.4] * 4], 3) ** 2)
-    stacked, right = np.vstack(rows), np.vstack([y for _, y in data])[:, 0]
-    expected = np.linalg.solve(stacked.T @ stacked + prior, stacked.T @ right)
-    np.testing.assert_allclose(np.concatenate([common, *own]), expected, atol=1e-10)
+    stacked, right = np.vstack(rows), np.concatenate([y for _, y in data])
+    covariance = np.linalg.inv(stacked.T @ stacked / 0.04 + np.diag(np.concatenate([a, b, b, b, b]) ** -2.0))
+    expected = covariance @ stacked.T @ right / 0.04
+    np.testing.assert_allclose(np.concatenate([found.common, *found.own]), expected, atol=1e-10)
+    second = expected**2 + np.diag(covariance)
+    np.testing.assert_allclose(found.widths.common**2, second[:3], rtol=1e-9)
+    np.testing.assert_allclose(found.widths.own**2, second[3:].reshape(4, 3).mean(axis=0), rtol=1e-9)
+    left = np.sum((right - stacked @ expected) ** 2) + np.trace(stacked @ covariance @ stacked.T)
+    np.testing.assert_allclose(found.widths.variance, left / 20, rtol=1e-9)
+
+
+def test_only_what_differs_is_an_environments_own():
+    """One coefficient differs, one is the same everywhere, one explains nothing."""
+    rng = np.random.default_rng(2)
+    rates = np.linspace(-1, 1, 8)
+    terms = [rng.normal(size=(12, 3)) for _ in rates]
+    noisy = [Equations(p, p @ np.array([[1.0 + r], [2.0], [0.0]]) + 0.3 * rng.normal(size=(12, 1)))
+             for p, r in zip(terms, rates, strict=True)]  # fmt: skip
+    common, own = regression(noisy)
+    np.testing.assert_allclose(common[:, 0], [1, 2, 0], atol=0.15)
+    np.testing.assert_allclose(own[:, 0, 0], rates, atol=0.35)
+    assert np.sqrt(np.mean(own[:, 1:, 0] ** 2)) < 0.1 < 0.5 < np.sqrt(np.mean(own[:, 0, 0] ** 2))
+
+
+def noisy_duffing(level, seed=0):
+    data = simulated(duffing, (0.5, 0.8, 1.1))
+    scale = data.states.std(axis=(0, 1, 2))
+    states = data.states + level * scale * np.random.default_rng(seed).normal(size=data.states.shape)
+    return lx.Trajectories.from_arrays(TIMES, states)
+
+
+def test_stretches_see_through_noise():
+    """From one noisy point to the next, noise is taken for motion; along whole stretches it is not."""
+    data = noisy_duffing(0.1)
+    units = Units.measured(data)
+    points = Points.of(data, units, LAYOUT)
+    law = Law(3, points.region, points.median_gap)
+    truth = [np.stack([duffing(x, a) for x in data.states[0, 0]]) for a in (0.5, 0.8, 1.1)]
+    terms = law.terms(points.states[0, 0], np.zeros((len(TIMES), 0)))
+    off = lambda c: np.sqrt(np.mean([(units.raw_tangent(terms @ c.of(e)) - truth[e]) ** 2 for e in range(3)]))
+    first = fitted(points, law, points.complete).coefficients
+    found = refined(points, law, points.complete, first, (0.1, 0.1))
+    assert off(found.coefficients) < 0.6 * off(first), (off(found.coefficients), off(first))
+    assert 0.7 < found.misfit < 1.1
+    assert best_polynomial(data, units, dataclasses.replace(LAYOUT, noise=(0.1, 0.1))).degree == 3
+
+
+def test_sensitivities_against_differences():
+    data = noisy_duffing(0.05).select(trajectories=slice(1))
+    points = Points.of(data, Units.measured(data), LAYOUT)
+    law, sigma = Law(3, points.region, points.median_gap), np.array([0.05, 0.1])
+    coefficients = fitted(points, law, points.complete).coefficients
+    pieces = stretches(points, points.complete, 5, 100)
+    guess = shooting._Guess(coefficients.common + coefficients.own, first_states(pieces.states))
+    misses, by_coefficient, by_start = shooting._paths(pieces, law, sigma, guess)
+    step = 1e-6
+    for term, channel in ((0, 0), (2, 0), (6, 1)):
+        moved = guess.coefficients.copy()
+        moved[:, term, channel] += step
+        slope = (shooting._paths(pieces, law, sigma, guess._replace(coefficients=moved)).misses - misses) / step
+        np.testing.assert_allclose(slope, -by_coefficient[..., 2 * term + channel], atol=1e-3)
+    moved = guess.starts.copy()
+    moved[:, 1] += step
+    slope = (shooting._paths(pieces, law, sigma, guess._replace(starts=moved)).misses - misses) / step
+    np.testing.assert_allclose(slope, -by_start[..., 1], atol=1e-3)
 
 
 def test_integrals_along_a_spline_are_exact_for_cubics():
@@ -190,7 +250,7 @@ def test_training_begins_at_the_trend(name):
         tangents = [f(0.0, x, None) + g(0.0, x, None) for x in jnp.asarray(units.standard(states), jnp.float32)]
         found.append(units.raw_tangent(np.asarray(tangents)))
     truth = [np.stack([duffing(x, a) for x in states]) for a in (0.5, 1.0)]
-    if name in ("leads", "one-per-env"):
+    if name != "one-for-all":
         np.testing.assert_allclose(found, truth, atol=0.02)
     else:
         np.testing.assert_array_equal(*found)

@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -72,7 +72,11 @@ class Method(eqx.Module):
     fields; numbers to be tuned are plain fields, so that candidates can be trained side by side in one program.
 
     A method of your own implements the three abstract methods, and others where their defaults do not suit it.
+
+    - `begins_at`: the parts of a `Trend` that its nets can begin at (`begun_at`).
     """
+
+    begins_at: ClassVar[tuple[str, ...]] = ()
 
     @abc.abstractmethod
     def init(self, sizes: Sizes, *, key: PRNGKey) -> tuple[PyTree, PyTree]:
@@ -111,6 +115,11 @@ class Method(eqx.Module):
         """Both levels with nets that begin at polynomials fitted to the data; by default as they are."""
         del trend
         return shared, specific
+
+    def settled(self, trend: Trend) -> bool:
+        """Whether all environments begin at a law of their own, so that nets have only the rest to learn."""
+        del trend
+        return False
 
     def phases(self) -> tuple[Phase, ...]:
         """How training proceeds: by default all levels learn from the first step to the last."""

@@ -1,7 +1,7 @@
 """CoDA: the weights of an environment are those of a common centre, moved in a few learnt directions."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -16,7 +16,7 @@ from ..nets.mlp import begun_at
 from ..penalties import Carry, Penalty, Points
 from ..penalties.base import Value, Weights
 from ..trend import Trend
-from .base import Method, Regulariser, Sizes, built, difference_of
+from .base import Method, Regulariser, Sizes, built, difference_of, zeros
 from .dynamics import DEFAULT_SOLVER, Dynamics, Flow
 from .settings import (
     known_setting,
@@ -28,6 +28,8 @@ from .settings import (
     weight_setting,
     without_formula,
 )
+
+FEW = 1e-6  # of the squared differences between environments that contexts may leave out
 
 
 class Hypernet(eqx.Module):
@@ -88,6 +90,8 @@ class Coda(Method):
     (10, 2)
     """
 
+    begins_at: ClassVar[tuple[str, ...]] = ("common", "own")
+
     net: Architecture | None = net_setting()
     solver: str | None = solver_setting()
     substeps: int = substeps_setting()
@@ -124,8 +128,23 @@ class Coda(Method):
         return Flow(shared.at(specific), self.solver or DEFAULT_SOLVER)
 
     def begun_at(self, shared: PyTree, specific: PyTree, trend: Trend) -> tuple[PyTree, PyTree]:
-        """The centre begins at what environments have in common."""
-        return Hypernet(begun_at(shared.net, trend.common), shared.directions), specific
+        """The centre begins at what environments have in common, W at the directions in which they differ most."""
+        net = begun_at(shared.net, trend.common)
+        polynomial = getattr(net, "polynomial", None)
+        if polynomial is None or trend.own is None:
+            return Hypernet(net, shared.directions), specific
+        contexts, directions = _principal(trend.own, self.dimension)
+        # As a net that begins there, and zero for all that is no part of the polynomial.
+        moved = jax.vmap(lambda one: begun_at(zeros(net), one))(directions)
+        stacked = tuple(jnp.moveaxis(a, 0, -1) for a in jax.tree.leaves(moved))
+        return Hypernet(net, stacked), contexts.astype(specific.dtype)
+
+    def settled(self, trend: Trend) -> bool:
+        """Where environments differ in so few directions that contexts have them all."""
+        if trend.own is None:
+            return False
+        sizes = jnp.linalg.svd(trend.own.reshape(len(trend.own), -1), compute_uv=False)
+        return bool(jnp.sum(sizes[self.dimension :] ** 2) <= FEW * jnp.sum(sizes**2))
 
     def split(self, shared: PyTree, specific: PyTree) -> tuple[VectorField, VectorField]:
         """The net at ξ = 0, and what this environment adds to it."""
@@ -145,3 +164,17 @@ class Coda(Method):
     def without_specific(self, known: PyTree) -> PyTree:
         """ξ = 0."""
         return jnp.zeros_like(known[0])
+
+
+def _principal(
+    own: Float[Array, "env term channel"], count: int
+) -> tuple[Float[Array, "env dimension"], Float[Array, "dimension term channel"]]:
+    """Contexts of size one, and the directions in which coefficients differ most: own ≈ Σ context · direction."""
+    flat = own.reshape(len(own), -1)
+    left, sizes, right = jnp.linalg.svd(flat, full_matrices=False)
+    pad = max(0, count - len(sizes))
+    left, sizes = jnp.pad(left, ((0, 0), (0, pad))), jnp.pad(sizes, (0, pad))
+    right = jnp.pad(right, ((0, pad), (0, 0)))
+    root = jnp.sqrt(jnp.asarray(len(own), own.dtype))
+    directions = right[:count] * sizes[:count, None] / root
+    return left[:, :count] * root, directions.reshape(count, *own.shape[1:])

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 from jaxtyping import Array, Float, PyTree
@@ -48,6 +48,8 @@ class Leads(Method):
     (10, 2, 64)
     """
 
+    begins_at: ClassVar[tuple[str, ...]] = ("common", "own")
+
     net: Architecture | None = net_setting()
     solver: str | None = solver_setting()
     substeps: int = substeps_setting()
@@ -76,6 +78,11 @@ class Leads(Method):
     def begun_at(self, shared: PyTree, specific: PyTree, trend: Trend) -> tuple[PyTree, PyTree]:
         """f begins at what environments have in common, g_e at the rest."""
         return begun_at(shared, trend.common), begun_at(specific, trend.own)
+
+    def settled(self, trend: Trend) -> bool:
+        """They do."""
+        del trend
+        return True
 
     def split(self, shared: PyTree, specific: PyTree) -> tuple[VectorField, VectorField]:
         """f and g_e."""

@@ -1,7 +1,7 @@
 """One-For-All: one model for all environments, as if they did not differ."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 from jaxtyping import PyTree
@@ -25,6 +25,8 @@ class OneForAll(Method):
     >>> OneForAll(net=MLP).init(Sizes((2,), 10), key=jax.random.key(0))[1]
     ()
     """
+
+    begins_at: ClassVar[tuple[str, ...]] = ("pooled",)
 
     net: Architecture | None = net_setting()
     solver: str | None = solver_setting()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 from jaxtyping import PyTree
@@ -27,6 +27,8 @@ class OnePerEnv(Method):
     ()
     """
 
+    begins_at: ClassVar[tuple[str, ...]] = ("alone",)
+
     net: Architecture | None = net_setting()
     solver: str | None = solver_setting()
     substeps: int = substeps_setting()
@@ -48,6 +50,11 @@ class OnePerEnv(Method):
         """Each environment begins at a polynomial of its own."""
         whole, rest = specific
         return shared, (begun_at(whole, trend.alone), begun_at(rest, zeros(trend.alone)))
+
+    def settled(self, trend: Trend) -> bool:
+        """They do."""
+        del trend
+        return True
 
     def split(self, shared: PyTree, specific: PyTree) -> tuple[VectorField, VectorField]:
         """All of it is specific."""

@@ -10,6 +10,8 @@ _HERMITE = (
     lambda x: x,
     lambda x: (x * x - 1) / math.sqrt(2),
     lambda x: (x * x * x - 3 * x) / math.sqrt(6),
+    lambda x: (x * x * (x * x - 6) + 3) / math.sqrt(24),
+    lambda x: x * (x * x * (x * x - 10) + 15) / math.sqrt(120),
 )
 HIGHEST = len(_HERMITE)
 # How much less a term of the next degree counts beforehand: most laws of nature are of low degree.
@@ -50,6 +52,28 @@ def features(x: Any, degree: int, region: Region | None = None) -> Any:
     return xp.concatenate([x, xp.stack(higher, axis=-1)], axis=-1)
 
 
+def feature_slopes(x: Any, degree: int, region: Region | None = None) -> Any:
+    """The derivatives of `features` with respect to each variable: `(…, term, variable)`.
+
+    >>> import numpy as np
+    >>> feature_slopes(np.array([1.0, 2.0]), 2).round(3).tolist()
+    [[1.0, 0.0], [0.0, 1.0], [0.354, 0.0], [0.5, 0.25], [0.0, 0.707]]
+    """
+    xp = x.__array_namespace__()
+    variables = x.shape[-1]
+    inside, moving = x, xp.ones_like(x)
+    if region is not None:
+        low, high = (xp.broadcast_to(xp.asarray(side, dtype=x.dtype), x.shape) for side in region)
+        inside = xp.clip(x, low, high)
+        moving = xp.astype((x >= low) & (x <= high), x.dtype)
+    rows = []
+    for term in terms(variables, degree):
+        # What is linear goes on growing beyond the region.
+        slopes = [_term_slope(x if len(term) == 1 else inside, term, one) for one in range(variables)]
+        rows.append(xp.stack(slopes, axis=-1) * (1.0 if len(term) == 1 else moving))
+    return xp.stack(rows, axis=-2)
+
+
 def steepest(variables: int, degree: int, region: Region | None) -> float:
     """A bound of the Lipschitz constant of `features` in a region: infinite for a curved polynomial without one."""
     if degree == 1:
@@ -71,9 +95,18 @@ def _term(x: Any, term: tuple[int, ...]) -> Any:
     return FALL ** (len(term) - 1) * math.prod(factors[1:], start=factors[0])
 
 
+def _term_slope(x: Any, term: tuple[int, ...], variable: int) -> Any:
+    count = Counter(term)
+    own = count.pop(variable, 0)
+    if own == 0:
+        return 0.0 * x[..., 0]
+    slope = math.sqrt(own) * (x[..., variable] ** 0 if own == 1 else _HERMITE[own - 2](x[..., variable]))
+    return FALL ** (len(term) - 1) * math.prod((_HERMITE[k - 1](x[..., i]) for i, k in count.items()), start=slope)
+
+
 def _largest(reach: float, degree: int) -> float:
-    """The largest size of a Hermite polynomial up to so far from 0: at the end, or at its turning point."""
-    inner = {1: 0.0, 2: 1 / math.sqrt(2), 3: 2 / math.sqrt(6)}[degree]
+    """The largest size of a Hermite polynomial up to so far from 0: at the end, or at a turning point."""
+    inner = (0.0, 0.7072, 0.8165, 1.2248, 2.0825)[degree - 1]
     return max(abs(_HERMITE[degree - 1](reach)), inner)
 
 

@@ -47,6 +47,7 @@ class Trainer:
     rates: tuple[float, ...]
     configs: tuple[Config, ...]
     begin: Beginning | None = None
+    trend: Trend | None = None
 
     @classmethod
     def of(cls, request: Request, methods: Sequence[Method], rates: Sequence[float | None]) -> Self:
@@ -57,10 +58,13 @@ class Trainer:
             methods = [dataclasses.replace(method, scale=begin.scale) for method in methods]
             finer = dataclasses.replace(request.defaults, longest_step=_longest(request, begin.finer))
             request = dataclasses.replace(request, defaults=finer)
-        numbers = [rate_for(request.own_optimiser(), rate, request.defaults.learning_rate) for rate in rates]
+        trend = _trend(request, methods[0])
+        settled = trend is not None and methods[0].settled(trend)
+        usual = (settled and request.defaults.settled_rate) or request.defaults.learning_rate
+        numbers = [rate_for(request.own_optimiser(), rate, usual) for rate in rates]
         configs = [request.config(m, r) for m, r in zip(methods, numbers, strict=True)]
         task = _task(request, methods, configs[0])
-        return cls(request, task, tuple(methods), tuple(numbers), tuple(configs), begin)
+        return cls(request, task, tuple(methods), tuple(numbers), tuple(configs), begin, trend)
 
     def trained(self, monitor: Monitor, folder: RunFolder | None) -> list[Model]:
         """The model of each candidate: of the last step, or of the one that was best on the validation data."""
@@ -84,22 +88,10 @@ class Trainer:
         local = first_local(self.task.batch, request.layout, dtype)
         if request.start is None:
             known = self.begin and self.begin.numbers
-            return _first_states(*about, None, local, numbers, keys, rates, known, self._trend())
+            return _first_states(*about, None, local, numbers, keys, rates, known, self.trend)
         template = jax.eval_shape(partial(_first_states, *about, None, ()), numbers, keys, rates).levels
         levels = fill(template, flatten(cast(request.start.levels._replace(local=()), dtype)), "`start`")
         return _first_states(*about, levels, local, numbers, keys, rates)
-
-    def _trend(self) -> Trend | None:
-        """The polynomials that nets begin at, where they have one."""
-        net = getattr(self.methods[0], "net", None)
-        options = {} if net is None else dict(net.options)
-        if not options.get("degree"):
-            return None
-        request = self.request
-        units, layout = request.defaults.units, request.layout
-        longest = longest_step(self.task.batch)
-        found = trend_of(request.train, units, layout, options["degree"], options.get("region"), longest)
-        return found and jax.tree.map(lambda a: jnp.asarray(a, request.recipe.dtype), found)
 
     def _model(self, candidate: int, part: slice, best: Best, steps: int, loop: Loop) -> Model:
         data = self.request.train
@@ -159,6 +151,19 @@ def _beginning(request: Request, method: Method) -> Beginning | None:
         return _prepared(request, request.train, method, None if longest is None else longest / unit)
 
     return beginning(method, prepared, lambda batch: first_local(batch, request.layout, dtype))
+
+
+def _trend(request: Request, method: Method) -> Trend | None:
+    """The polynomials that nets begin at, where they have one."""
+    net = getattr(method, "net", None)
+    options = {} if net is None else dict(net.options)
+    if not options.get("degree") or not method.begins_at or request.start is not None:
+        return None
+    units, longest = request.defaults.units, request.defaults.longest_step
+    longest = None if longest is None else longest / units.time
+    region, parts = options.get("region"), method.begins_at
+    found = trend_of(request.train, units, request.layout, options["degree"], region, longest, parts)
+    return found and jax.tree.map(lambda a: jnp.asarray(a, request.recipe.dtype), found)
 
 
 def _longest(request: Request, finer: int) -> float | None:

@@ -1,5 +1,6 @@
 """The polynomial vector fields of a data set."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,8 +10,11 @@ from ..data import Trajectories
 from ..data.layout import Layout
 from ..data.units import Units
 from ..nets.polynomial import Region
-from .flow import Fitted, Law, fitted
+from .fitting import Fit, fitted_for
+from .flow import Law
 from .intervals import Points
+
+PARTS = ("common", "own", "alone", "pooled")
 
 
 class Trend(NamedTuple):
@@ -18,23 +22,32 @@ class Trend(NamedTuple):
 
     - `common`, `own`: the field of environment e is `common` + `own[e]`;
     - `alone`: the fields of environments that know nothing of each other; `pooled`: one field for all.
+
+    What was not asked for is None.
     """
 
-    common: Float[Any, "term channel"]
-    own: Float[Any, "env term channel"]
-    alone: Float[Any, "env term channel"]
-    pooled: Float[Any, "term channel"]
+    common: Float[Any, "term channel"] | None = None
+    own: Float[Any, "env term channel"] | None = None
+    alone: Float[Any, "env term channel"] | None = None
+    pooled: Float[Any, "term channel"] | None = None
 
 
 def trend_of(
-    data: Trajectories, units: Units, layout: Layout, degree: int, region: Region | None, longest: float | None = None
+    data: Trajectories,
+    units: Units,
+    layout: Layout,
+    degree: int,
+    region: Region | None,
+    longest: float | None = None,
+    parts: Sequence[str] = PARTS,
 ) -> Trend | None:
     """The trend of a data set; None where nothing can be said: fields on a grid, or states that are partly hidden.
 
     **Arguments**
 
     - `degree`, `region`: as in `leadax.nets.MLP`;
-    - `longest`: the longest step of the solver, in standard time; by default the median interval.
+    - `longest`: the longest step of the solver, in standard time; by default the median interval;
+    - `parts`: the fields of `Trend` that are wanted.
 
     >>> t = np.linspace(0, 2, 9)
     >>> x = np.stack([np.exp(-a * t) for a in (0.5, 1.0)])[:, None, :, None]
@@ -46,12 +59,16 @@ def trend_of(
         return None
     points = Points.of(data, units, layout)
     law = Law(degree, region or points.region, longest or points.median_gap)
-    common, own = fitted(points, law, points.complete).coefficients
-    alone = [_sum(fitted(points.of_environment(e), law, points.complete[[e]])) for e in range(len(own))]
-    pooled = points.as_one()
-    return Trend(common, own, np.stack(alone), _sum(fitted(pooled, law, pooled.complete)))
+    fit = lambda points: fitted_for(points, law, points.complete, layout.noise)
+    found: dict[str, Any] = {}
+    if {"common", "own"} & set(parts):
+        found |= fit(points).coefficients._asdict()
+    if "alone" in parts:
+        found["alone"] = np.stack([_sum(fit(points.of_environment(e))) for e in range(len(points.times))])
+    if "pooled" in parts:
+        found["pooled"] = _sum(fit(points.as_one()))
+    return Trend(**{name: found[name] for name in parts})
 
 
-def _sum(found: Fitted) -> np.ndarray:
-    common, own = found.coefficients
-    return common + own[0]
+def _sum(found: Fit) -> np.ndarray:
+    return found.coefficients.of(0)

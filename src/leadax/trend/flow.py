@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 
 from ..nets.polynomial import Region, features
 from .intervals import Equations, Points, equations, with_constant
-from .ridge import Coefficients, regression
+from .regression import Coefficients, regression
 
 ROUNDS = 6
 GAIN = 0.99
@@ -23,6 +23,14 @@ class Law(NamedTuple):
     degree: int
     region: Region
     longest: float
+
+    def terms(self, x: Float[np.ndarray, "*shape channel"], u: Float[np.ndarray, "*shape input"]) -> np.ndarray:
+        """The terms of the field at states and inputs, the constant one first."""
+        return with_constant(features(np.concatenate([x, u], axis=-1), self.degree, self.region))
+
+    def steps(self, gaps: np.ndarray) -> int:
+        """How many steps the longest of these intervals takes."""
+        return max(1, int(np.ceil(np.max(gaps, initial=0.0) / self.longest - 1e-6)))
 
 
 class Fitted(NamedTuple):
@@ -63,12 +71,11 @@ def _along_flow(
     both = usable[:, :, 1:] & usable[:, :, :-1] & (gaps > 0)
     along, rests = [], []
     for e in range(len(points.times)):
-        here, whole = both[e], found.common + found.own[e]
+        here, whole = both[e], found.of(e)
         gap = gaps[e][here][:, None]
         begin = (points.states[e, :, :-1] + points.impulses[e, :, :-1])[here]
         inputs = points.first[e][here], points.last[e][here]
-        steps = max(1, int(np.ceil(np.max(gap, initial=0.0) / law.longest - 1e-6)))
-        end, terms = _flow(_of(law), whole, begin, inputs, gap, steps)
+        end, terms = flow(law.terms, whole, begin, inputs, gap, law.steps(gap))
         miss = points.states[e, :, 1:][here] - end
         along.append(Equations(terms / np.sqrt(gap), (miss + terms @ whole) / np.sqrt(gap)))
         rests.append(miss / gap)
@@ -76,13 +83,9 @@ def _along_flow(
     return along, float(np.sqrt(np.mean(every**2))) if every.size else np.inf
 
 
-def _of(law: Law) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    return lambda x, u: with_constant(features(np.concatenate([x, u], axis=-1), law.degree, law.region))
-
-
-def _flow(
+def flow(
     of: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    coefficients: Float[np.ndarray, "term channel"],
+    coefficients: Float[np.ndarray, "*interval term channel"],
     x: Float[np.ndarray, "interval channel"],
     inputs: Sequence[Float[np.ndarray, "interval input"]],
     gap: Float[np.ndarray, "interval 1"],
@@ -90,14 +93,14 @@ def _flow(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The states at the ends of intervals, and the integrals of the terms along the way."""
     first, last = inputs
-    h, integrals = gap / steps, np.zeros((len(x), len(coefficients)))
+    h, integrals = gap / steps, np.zeros((len(x), coefficients.shape[-2]))
     for k in range(steps):
         stage, slopes = x, np.zeros_like(x)
         total = np.zeros_like(x)
         for ahead, weight in zip(AHEAD, WEIGHTS, strict=True):
             stage = x + ahead * h * slopes
             terms = of(stage, first + (last - first) * (k + ahead) / steps)
-            slopes = terms @ coefficients
+            slopes = (terms[:, None] @ coefficients)[:, 0]
             total, integrals = total + weight * slopes, integrals + weight * h * terms
         x = np.clip(x + h * total, -LARGEST, LARGEST)
     return x, integrals

@@ -1,0 +1,82 @@
+"""How well polynomial fields forecast what they were not fitted to."""
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from .fitting import fitted_for
+from .flow import Law, flow
+from .intervals import Points
+
+FOLDS = 4
+SHARE = 0.6  # of a trajectory that the rest of it is forecast from, where there is one per environment
+LEAST_ERROR = 1e-6  # of the variance: below it, errors do not differ
+WORST = 10.0  # of the variance: beyond it, errors do not differ
+FAR = 1.0  # ranges of the data beyond which a forecast is not followed
+
+
+def held_out_error(points: Points, law: Law, noise: tuple[float, ...] | None) -> float:
+    """The geometric mean of the errors of forecasts of what was left out, as a part of the variance.
+
+    Each trajectory of an environment is left out in turn, in four folds at most, or in two where data are noisy and
+    fits take longer; where there is only one, its end is. In a geometric mean no single forecast decides.
+    """
+    errors = []
+    for use in _folds(points.complete, FOLDS if noise is None else 2):
+        coefficients = fitted_for(points, law, use, noise, quick=True).coefficients
+        left_out = points.complete & ~use
+        # A forecast begins at the last point that was used, or at the first point.
+        there = left_out | _last(use & left_out.any(axis=2, keepdims=True))
+        both = coefficients.common + coefficients.own
+        errors.append(forecast_errors(points, law, both, there))
+    every = np.concatenate(errors)
+    return float(np.exp(np.mean(np.log(every + LEAST_ERROR)))) if every.size else np.inf
+
+
+def forecast_errors(
+    points: Points,
+    law: Law,
+    coefficients: Float[np.ndarray, "env term channel"],
+    there: Bool[np.ndarray, "env traj time"],
+) -> Float[np.ndarray, " forecast"]:
+    """The mean squared error of each trajectory's forecast from the first point that is there, in standard units."""
+    several = there.sum(axis=2) > 1
+    there, own = there[several], coefficients[np.nonzero(several)[0]]
+    states, impulses = points.states[several], np.nan_to_num(points.impulses[several])
+    inputs = [np.nan_to_num(side[several]) for side in (points.first, points.last)]
+    gaps = np.nan_to_num(np.diff(points.times[several], axis=1))
+    low, high = _wide(law, states.shape[-1])
+    of = lambda x, u: law.terms(np.clip(x, low, high), u)
+    begin = np.argmax(there, axis=1)
+    x, total = np.zeros(states[:, 0].shape), np.zeros(len(states))
+    for k in range(there.shape[1]):
+        x = np.where((begin == k)[:, None], states[:, k], x)
+        off = np.mean((x - np.nan_to_num(states[:, k])) ** 2, axis=1)
+        total += np.where(there[:, k] & (begin < k), off, 0.0)
+        if k < gaps.shape[1]:
+            gap = np.where(begin <= k, gaps[:, k], 0.0)[:, None]
+            x, _ = flow(of, own, x + impulses[:, k], [side[:, k] for side in inputs], gap, law.steps(gap))
+            x = np.clip(x, low, high)
+    return np.minimum(total / np.maximum(there.sum(axis=1) - 1, 1), WORST)
+
+
+def _wide(law: Law, channels: int) -> tuple[np.ndarray, np.ndarray]:
+    """The region in which forecasts are followed."""
+    low, high = (np.asarray(side[:channels]) for side in law.region)
+    return low - FAR * (high - low), high + FAR * (high - low)
+
+
+def _last(use: Bool[np.ndarray, "env traj time"]) -> Bool[np.ndarray, "env traj time"]:
+    """The last point of each trajectory at which something is true."""
+    return use & (np.cumsum(use, axis=2) == use.sum(axis=2, keepdims=True))
+
+
+def _folds(complete: Bool[np.ndarray, "env traj time"], most: int) -> list[Bool[np.ndarray, "env traj time"]]:
+    """For each fold, at which points data may be used."""
+    own = complete.any(axis=2)
+    several = own.sum(axis=1) > 1
+    if not several.any():
+        late = np.cumsum(complete, axis=2) > SHARE * complete.sum(axis=2, keepdims=True)
+        return [complete & ~late]
+    count = min(most, int(own.sum(axis=1).max()))
+    place = np.cumsum(own, axis=1) - 1
+    return [complete & ~(own & several[:, None] & (place % count == k))[..., None] for k in range(count)]

@@ -1,0 +1,197 @@
+"""Coefficients from noisy data: whole stretches of trajectories, from starts that are inferred along with them."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from ..nets.polynomial import feature_slopes
+from .effects import Effects, Normal, Widths, effects
+from .flow import AHEAD, LARGEST, WEIGHTS, Law
+from .intervals import Points
+from .pieces import Stretches, first_states, stretches
+from .regression import Coefficients
+
+LENGTHS = (4, 8, 16, 32, 64)  # of stretches, in intervals: what a short one finds, a longer one refines
+ROUNDS = 4  # at each length
+INNER = 12  # rounds of expectation maximisation in each of them
+HALVINGS = 3
+LOOSE = 1e-3  # the precision of the prior of a start, where the noise has 1
+LEAST_NOISE = 0.003  # standard units
+MOST = 120  # coefficients of an environment
+MEMORY = 20_000_000  # numbers: of larger data, fewer stretches are looked at
+HUGE = 30.0  # standard deviations of the noise beyond which a miss counts no more
+WORSE = 1.5  # how much more a longer stretch may leave, before it is given up
+
+
+class _Guess(NamedTuple):
+    """Coefficients of each environment, and the start of each piece."""
+
+    coefficients: Float[np.ndarray, "env term channel"]
+    starts: Float[np.ndarray, "piece channel"]
+
+
+class _Paths(NamedTuple):
+    """Misses in units of the noise, and their derivatives by coefficients and by starts; zero where nothing is."""
+
+    misses: Float[np.ndarray, "piece row"]
+    by_coefficient: Float[np.ndarray, "piece row coefficient"]
+    by_start: Float[np.ndarray, "piece row channel"]
+
+
+class Refined(NamedTuple):
+    """Coefficients, and the mean square of what they leave, in units of the noise."""
+
+    coefficients: Coefficients
+    misfit: float
+
+
+def refined(
+    points: Points,
+    law: Law,
+    use: Bool[np.ndarray, "env traj time"],
+    begin: Coefficients,
+    noise: tuple[float, ...],
+    lengths: tuple[int, ...] = LENGTHS,
+) -> Refined:
+    """Coefficients with which forecasts of whole stretches come as near to noisy points as they can.
+
+    Equations from one noisy point to the next take the noise for motion. A forecast of a stretch of points from a start
+    that is inferred, too, does not: its misses are those of independent noise. Stretches become longer and longer. Both
+    coefficients and starts come from linearised equations, solved again and again (Gauss–Newton), under the priors of
+    `leadax.trend.effects`.
+    """
+    best = Refined(begin, np.inf)
+    if begin.common.size > MOST:
+        return best
+    sigma = np.maximum(np.asarray(noise), LEAST_NOISE)
+    longest = int((use & points.complete).sum(axis=2).max(initial=0)) - 1
+    for length in dict.fromkeys(max(1, min(n, longest)) for n in lengths):
+        numbers = (length + 1) * len(sigma) * (begin.common.size + len(sigma))  # of a piece
+        pieces = stretches(points, use, length, max(1, MEMORY // numbers))
+        if not len(pieces.times):
+            break
+        found = _at_length(pieces, law, sigma, best.coefficients)
+        if found.misfit > WORSE * best.misfit:
+            break
+        best = found
+    return best
+
+
+def _start_inverse(by_start: Float[np.ndarray, "piece row channel"]) -> Float[np.ndarray, "piece channel channel"]:
+    return np.linalg.inv(np.einsum("brc,brd->bcd", by_start, by_start) + LOOSE * np.eye(by_start.shape[-1]))
+
+
+def _at_length(pieces: Stretches, law: Law, sigma: np.ndarray, begin: Coefficients) -> Refined:
+    """The coefficients that forecasts of pieces of one length ask for."""
+    guess = _Guess(begin.common + begin.own, first_states(pieces.states))
+    paths = _paths(pieces, law, sigma, guess)
+    widths, result = None, begin
+    for _ in range(ROUNDS):
+        step, found = _step(pieces, paths, guess, widths)
+        better = _searched(pieces, law, sigma, guess, step, _misfit(paths))
+        if better is None:
+            break
+        (guess, paths), widths = better, found.widths
+        common = found.common.reshape(begin.common.shape)
+        result = Coefficients(common, guess.coefficients - common)
+    return Refined(result, _misfit(paths))
+
+
+def _searched(
+    pieces: Stretches, law: Law, sigma: np.ndarray, guess: _Guess, step: _Guess, lowest: float
+) -> tuple[_Guess, _Paths] | None:
+    """The step, or a half, a quarter, … of it, whichever leaves less than before first; None for none of them."""
+    for halving in range(HALVINGS + 1):
+        tried = _Guess(*(old + 0.5**halving * (new - old) for old, new in zip(guess, step, strict=True)))
+        paths = _paths(pieces, law, sigma, tried)
+        if _misfit(paths) < lowest:
+            return tried, paths
+    return None
+
+
+def _misfit(paths: _Paths) -> float:
+    count = np.sum(np.any(paths.by_start != 0, axis=2))
+    return float(np.sum(np.minimum(paths.misses**2, HUGE**2)) / max(count, 1))
+
+
+def _step(pieces: Stretches, paths: _Paths, guess: _Guess, widths: Widths | None) -> tuple[_Guess, Effects]:
+    """Coefficients and starts that solve the equations as they are here. Starts are eliminated first."""
+    environments, size = len(guess.coefficients), paths.by_coefficient.shape[-1]
+    by_coefficient, by_start = paths.by_coefficient, paths.by_start
+    now = guess.coefficients.reshape(environments, -1)[pieces.environment]
+    # Where forecasts run away, equations say little: they count less.
+    weight = 1 / np.maximum(1.0, np.abs(paths.misses) / HUGE)
+    right = paths.misses + np.einsum("brd,bd->br", by_coefficient, now)
+    left, starts = by_coefficient * weight[..., None], by_start * weight[..., None]
+    right = right * weight
+    inner = _start_inverse(starts)
+    across = np.einsum("brc,brd->bcd", starts, left)
+    rest = np.einsum("brc,br->bc", starts, right)
+    taken = np.einsum("bcd,bce->bde", across, inner @ across)
+    squares, products = np.zeros((environments, size, size)), np.zeros((environments, size))
+    np.add.at(squares, pieces.environment, np.einsum("brc,brd->bcd", left, left) - taken)
+    each = np.einsum("brd,br->bd", left, right) - np.einsum("bcd,bce,be->bd", across, inner, rest)
+    np.add.at(products, pieces.environment, each)
+    length = np.sum(right**2) - np.einsum("bc,bcd,bd->", rest, inner, rest)
+    count = np.sum(np.any(by_start != 0, axis=2)) - starts.shape[0] * starts.shape[-1]
+    normal = Normal(squares, products, float(length), max(float(count), 1.0))
+    first = Widths.wide(normal, variance=1.0) if widths is None else widths
+    found = effects(normal, first, INNER)
+    theta = found.common + found.own
+    left_over = right - np.einsum("brd,bd->br", left, theta[pieces.environment])
+    moved = guess.starts + np.einsum("bcd,bd->bc", inner, np.einsum("brc,br->bc", starts, left_over))
+    return _Guess(theta.reshape(guess.coefficients.shape), np.clip(moved, -LARGEST, LARGEST)), found
+
+
+def _paths(pieces: Stretches, law: Law, sigma: np.ndarray, guess: _Guess) -> _Paths:
+    """Forecasts of all pieces with their sensitivities, by the method of Runge and Kutta."""
+    coefficients = guess.coefficients[pieces.environment]
+    count, points, channels = pieces.states.shape
+    size = coefficients.shape[1] * channels
+    x, sens = guess.starts, np.concatenate([np.zeros((count, channels, size)), _units(count, channels)], axis=2)
+    rows = []
+    gaps = np.nan_to_num(np.diff(pieces.times, axis=1))
+    steps = law.steps(gaps)
+    for k in range(points):
+        seen = np.isfinite(pieces.states[:, k])
+        miss = np.where(seen, (np.nan_to_num(pieces.states[:, k]) - x) / sigma, 0.0)
+        rows.append((miss, np.where(seen[..., None], sens / sigma[:, None], 0.0)))
+        if k + 1 < points:
+            x = x + np.nan_to_num(pieces.impulses[:, k])
+            inputs = np.nan_to_num(pieces.first[:, k]), np.nan_to_num(pieces.last[:, k])
+            x, sens = _ahead(law, coefficients, x, sens, inputs, gaps[:, k, None], steps)
+    misses, slopes = (np.stack(part, axis=1) for part in zip(*rows, strict=True))
+    flat = lambda a: a.reshape(count, points * channels, *a.shape[3:])
+    slopes = flat(slopes)
+    return _Paths(flat(misses), slopes[..., :size], slopes[..., size:])
+
+
+def _units(count: int, channels: int) -> np.ndarray:
+    return np.broadcast_to(np.eye(channels), (count, channels, channels))
+
+
+def _ahead(
+    law: Law, coefficients: np.ndarray, x: np.ndarray, sens: np.ndarray, inputs: tuple, gap: np.ndarray, steps: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """States and sensitivities after an interval."""
+    first, last = inputs
+    h = gap / steps
+    channels = x.shape[1]
+    for k in range(steps):
+        slopes, turns = np.zeros_like(x), np.zeros_like(sens)
+        total, turned = np.zeros_like(x), np.zeros_like(sens)
+        for ahead, weight in zip(AHEAD, WEIGHTS, strict=True):
+            u = first + (last - first) * (k + ahead) / steps
+            stage, stage_sens = x + ahead * h * slopes, sens + ahead * h[..., None] * turns
+            terms = law.terms(stage, u)
+            slopes = np.einsum("bp,bpc->bc", terms, coefficients)
+            bends = feature_slopes(np.concatenate([stage, u], axis=1), law.degree, law.region)[..., :channels]
+            jacobian = np.einsum("bpd,bpc->bcd", bends, coefficients[:, 1:])
+            turns = jacobian @ stage_sens
+            for c in range(channels):  # ∂f_c/∂θ_pc is the term p
+                turns[:, c, c : terms.shape[1] * channels : channels] += terms
+            total, turned = total + weight * slopes, turned + weight * turns
+        x = np.clip(x + h * total, -LARGEST, LARGEST)
+        sens = np.clip(sens + h[..., None] * turned, -(LARGEST**2), LARGEST**2)
+    return x, sens
