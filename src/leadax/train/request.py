@@ -76,8 +76,8 @@ class Request:
     @property
     def weight_decay(self) -> float:
         """γ of the prior of weights."""
-        asked = self.recipe.weight_decay
-        return self.defaults.weight_decay if asked is None else asked
+        given = self.recipe.weight_decay
+        return self.defaults.weight_decay if given is None else given
 
     @property
     def warmup(self) -> int:
