@@ -61,6 +61,7 @@ MUTANTS = [
     Mutant("train/loss.py", "present * jnp.sum(sums.prior)", "jnp.sum(sums.prior)", "tests/train/test_latent_loss.py"),
     Mutant("data/noise.py", "weights /= np.linalg.norm(weights, axis=1, keepdims=True)", "weights /= np.abs(weights).sum(axis=1, keepdims=True)", "tests/data/test_noise.py"),
     # defaults and describe
+    Mutant("train/request.py", "key = (train.fingerprint, defaults, latent, tuple(covariates))", "key = (train.fingerprint, defaults, None, tuple(covariates))", "tests/test_defaults.py"),
     Mutant("defaults.py", "names -= weights", "names = names", "tests/train tests/methods tests/test_defaults.py"),
     Mutant("describe.py", "return field.init and not omitted", 'return field.init and not omitted and field.name != "solver"', "tests/test_describe.py"),
     Mutant("registry.py", "if isinstance(found, type) and issubclass(found, interfaces):", "if isinstance(found, type):", "tests/test_describe.py"),

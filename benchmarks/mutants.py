@@ -13,7 +13,9 @@ import argparse
 import hashlib
 import json
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,7 +28,8 @@ from typing import NamedTuple
 from mutant_list import MUTANTS, Mutant
 
 ROOT = Path(__file__).parents[1]
-SECONDS = 600
+CPU_SECONDS = 600  # after which tests are taken for endless
+SECONDS = 7200  # after which they are taken for hanging
 
 
 class Verdict(NamedTuple):
@@ -66,19 +69,27 @@ def try_mutant(mutant: Mutant, cache: Path) -> Verdict:
             return verdict(False, f"`old` stands there {text.count(mutant.old)} times: mend the list")
         path.write_text(text.replace(mutant.old, mutant.new))
         try:
-            done = subprocess.run(
-                [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider", *_tests(mutant, sources)],
-                cwd=ROOT,
-                env=_environment(sources, cache),
-                capture_output=True,
-                text=True,
-                timeout=SECONDS,
-            )
+            status, lines = _tested(_tests(mutant, sources), _environment(sources, cache))
         except subprocess.TimeoutExpired:
             return verdict(True, "the tests hang")
-    lines = done.stdout.strip().splitlines()
+    if status == -signal.SIGXCPU:
+        return verdict(True, "the tests do not end")
     failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
-    return verdict(done.returncode == 1, (failed or lines[-1:] or ["nothing was printed"])[0].split(" - ")[0])
+    return verdict(status == 1, (failed or lines[-1:] or ["nothing was printed"])[0].split(" - ")[0])
+
+
+def _tested(tests: list[str], environment: dict[str, str]) -> tuple[int, list[str]]:
+    """The exit status of pytest and the lines that it printed. A busy machine is no reason to give up early."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider", *tests]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    with subprocess.Popen(command, cwd=ROOT, env=environment, **pipes) as process:
+        resource.prlimit(process.pid, resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 10))
+        try:
+            printed, _ = process.communicate(timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+    return process.returncode, printed.strip().splitlines()
 
 
 def _tests(mutant: Mutant, sources: Path) -> list[str]:

@@ -10,8 +10,9 @@ import jax
 import jax.random as jr
 import numpy as np
 
-from leadax import EmpiricalNorm, Leads, Linear, Model, Omega, Sizes, SpectralNorm, Trajectories, Units
+from leadax import EmpiricalNorm, Leads, Linear, Model, Omega, Sizes, SpectralNorm, Trajectories, Units, chosen_for
 from leadax.arrays import on_device
+from leadax.defaults import Defaults
 from leadax.methods import Levels
 from leadax.nets import MLP
 from leadax.train import Recipe
@@ -96,6 +97,11 @@ def untrained(method=LEADS, members=2, state_shape=(2,), dtype=np.float64, units
         state_shape=state_shape,
         **{"longest_step": 0.25, **settings},
     )
+
+
+def plainly(data: Trajectories) -> Defaults:
+    """Settings for nets that a test brings along: no polynomial is looked for, which takes longer than a short fit."""
+    return chosen_for(data, Linear)
 
 
 def request_of(data: Trajectories, **settings) -> Request:

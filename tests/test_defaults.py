@@ -16,6 +16,7 @@ from leadax import (
     EmpiricalNorm,
     Frobenius,
     InputError,
+    Latent,
     Leads,
     Linear,
     Omega,
@@ -31,6 +32,7 @@ from leadax import (
 from leadax.data.units import Box
 from leadax.nets import architecture
 from leadax.penalties import Points
+from leadax.train.request import chosen_defaults
 
 DATA = decays()
 FIELDS = Trajectories.from_arrays(range(3), np.random.default_rng(0).normal(size=(1, 1, 3, 12, 12, 1)))
@@ -113,3 +115,15 @@ def test_a_finer_grid_makes_the_penalty_of_unknown_fields_no_larger():
         return omega.norm(lambda t, x, u: jnp.tanh(x), points, jnp.ones(5), ())[0]
 
     np.testing.assert_allclose(penalty(fine), penalty(coarse), rtol=1e-12)
+
+
+def test_the_same_data_are_looked_at_once():
+    """Settings are chosen again for other data and other wishes, and for the same only if they cannot be compared."""
+    first, other = decays(), decays(points=7)
+    chosen = chosen_defaults(first, None, None, ())
+    assert chosen_defaults(decays(), None, None, ()) is chosen
+    assert chosen_defaults(other, None, None, ()).longest_step != chosen.longest_step
+    assert chosen_defaults(first, None, Latent(hidden=1), ()).layout != chosen.layout
+    assert chosen_defaults(first, dataclasses.replace(chosen, clip=0.5), None, ()).clip == 0.5
+    without_hash = dataclasses.replace(chosen, clip=np.asarray(0.25))
+    assert chosen_defaults(first, without_hash, None, ()).clip == 0.25

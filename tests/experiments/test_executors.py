@@ -130,7 +130,8 @@ def dask(tmp_path):
     worker = ("worker", "--nworkers", "1", "--nthreads", "1", "--no-nanny", "--no-dashboard")
     processes = [scheduler, *(start(*worker, "--death-timeout", "60") for _ in range(2))]
     try:
-        wait_until(file.exists)
+        # It is there before it is written; its last character is a brace.
+        wait_until(lambda: file.exists() and file.read_text().rstrip().endswith("}"))
         yield file, processes[1:]
     finally:
         for process in processes:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import pytest
-from tests.engine import same_bits
+from tests.engine import plainly, same_bits
 
 from leadax import (
     Coda,
@@ -26,7 +26,6 @@ from leadax import (
     Sizes,
     Trajectories,
     Units,
-    chosen_for,
     evaluate,
     explain,
     fit,
@@ -215,7 +214,7 @@ def test_what_the_formula_could_explain_is_attributed_to_it(shared):
 
 def begin(data: Trajectories, formula=decay, hidden=0, **settings):
     """How training of a formula begins, in float64."""
-    defaults = chosen_for(data).laid_out(data, Latent(noise="none", hidden=hidden))
+    defaults = plainly(data).laid_out(data, Latent(noise="none", hidden=hidden))
     method = with_formula(Leads(**{**SETTINGS, "known": formula, "substeps": 1, **settings}), defaults.units)
     rules = {"dtype": "float64", "layout": defaults.layout}
     longest = defaults.longest_step / defaults.units.time

@@ -7,7 +7,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 from tests.data.test_noise import oscillators
-from tests.engine import decays, request_of, untrained
+from tests.engine import decays, plainly, request_of, untrained
 
 from leadax import Latent, Monitor, Trajectories, fit
 from leadax.data.layout import Layout
@@ -41,7 +41,8 @@ def test_more_unknowns_than_data():
 
 def trained_to(error, layout, kept=None):
     """A model of two members whose training ended at this root mean square error."""
-    config = Trainer.of(request_of(oscillators(0.1)[0]), [untrained().method], [None]).configs[0]
+    data = oscillators(0.1)[0]
+    config = Trainer.of(request_of(data, defaults=plainly(data)), [untrained().method], [None]).configs[0]
     look = lambda step, e: Snapshot(step, (1.0,) * 2, (e**2,) * 2, (0.0,) * 2, None, 1.0)
     history = (look(1, 1.0), look(2, error))
     return dataclasses.replace(untrained(layout=layout), training=Training(config, 2, history, kept))

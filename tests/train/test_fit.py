@@ -9,7 +9,7 @@ import jax.random as jr
 import numpy as np
 import optax
 import pytest
-from tests.engine import LINEAR, decays, random_levels, request_of, same_bits, tiny
+from tests.engine import LINEAR, decays, plainly, random_levels, request_of, same_bits, tiny
 
 from leadax import (
     ConvNet,
@@ -25,7 +25,6 @@ from leadax import (
     ScheduledSampling,
     Trajectories,
     Units,
-    chosen_for,
     evaluate,
     fit,
     fit_side_by_side,
@@ -40,7 +39,7 @@ from leadax.train.trainer import Trainer
 DATA = decays()
 TEST = decays(trajectories=3)
 # In the units of the data a net without biases can learn them.
-RAW = dataclasses.replace(chosen_for(DATA), units=Units.ones(2), box=Box.around(DATA, Units.ones(2)))
+RAW = dataclasses.replace(plainly(DATA), units=Units.ones(2), box=Box.around(DATA, Units.ones(2)))
 
 
 def train(method=LINEAR, data=DATA, recipe=None, **settings):
@@ -154,12 +153,13 @@ def test_start(fitted):
     assert same_bits(start, before)
     wrong = r"`start` does not fit this model: .* has shape \(1, 2, 2, 2\).*expected \(1, 3, 2, 2\)"
     with pytest.raises(InputError, match=wrong):
-        train(start=Start(start), data=decays(environments=3))
+        train(start=Start(start), data=(three := decays(environments=3)), defaults=plainly(three))
 
 
 @pytest.mark.parametrize("sizes", [(1, 1, 2), (200, 1, 2)], ids=["one of all", "200 environments"])
 def test_smallest_and_many(sizes):
-    model = train(data=decays(*sizes), steps=3, method=dataclasses.replace(LINEAR, penalty=Frobenius()))
+    data, method = decays(*sizes), dataclasses.replace(LINEAR, penalty=Frobenius())
+    model = train(data=data, steps=3, method=method, defaults=plainly(data))
     assert len(model.environments) == sizes[0]
     assert np.isfinite(model.training.history[-1].loss[0])
 
@@ -176,8 +176,9 @@ def test_data_that_never_change():
 def test_the_units_do_not_learn():
     """Weights shrink by half in each step; where the data are does not."""
     shrinking = optax.adamw(1e-3, weight_decay=500.0)
-    model = train(data=Trajectories.from_arrays(DATA.times, DATA.states + 100), optimiser=shrinking, learning_rate=None)
-    assert model.units == Units.measured(Trajectories.from_arrays(DATA.times, DATA.states + 100))
+    data = Trajectories.from_arrays(DATA.times, DATA.states + 100)
+    model = train(data=data, optimiser=shrinking, learning_rate=None, defaults=plainly(data))
+    assert model.units == Units.measured(data)
     assert model.units.mean[0] > 100
     assert max(np.abs(leaf).max() for leaf in jax.tree.leaves(model)) < 5e-3
     # So a model whose weights are gone predicts that nothing moves.
@@ -265,7 +266,7 @@ def jumping(length: float):
 
 
 JUMP = jumping(64.0)
-UNBOUNDED = dataclasses.replace(chosen_for(HALF_ZERO), units=Units.ones(2), box=None)
+UNBOUNDED = dataclasses.replace(plainly(HALF_ZERO), units=Units.ones(2), box=None)
 
 
 def jump(optimiser=JUMP, defaults=UNBOUNDED, run=None, warn=lambda text: None, **recipe):
@@ -346,7 +347,7 @@ def test_matching_derivatives_learns_without_forecasts(match):
     """dx/dt = -a·x, seen often: the slopes of both environments come out."""
     times = np.linspace(0, 2, 41)
     data = Trajectories.from_arrays(times, np.exp(-np.array([0.5, 1.0])[:, None] * times)[:, None, :, None])
-    defaults = dataclasses.replace(chosen_for(data), units=Units.ones(1))
+    defaults = dataclasses.replace(plainly(data), units=Units.ones(1))
     method = Leads(net=Linear, solver="rk4", penalty_weight=0.0)
     recipe = Recipe(match=match, look_every=400)
     model = fit(method, data, key=jr.key(0), steps=400, learning_rate=0.03, defaults=defaults, recipe=recipe)
@@ -358,7 +359,7 @@ def test_matching_derivatives_learns_without_forecasts(match):
 def test_slopes_that_are_steep_are_no_explosion():
     """In the units of the data a fast system has slopes of thousands of times its spread."""
     fast = Trajectories.from_arrays(DATA.times * 1e-4, DATA.states)
-    defaults = dataclasses.replace(chosen_for(fast), units=Units.ones(2))
+    defaults = dataclasses.replace(plainly(fast), units=Units.ones(2))
     assert train(data=fast, defaults=defaults, recipe={"match": "spline"}).training.steps == 23
 
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import pytest
-from tests.engine import decays, request_of, same_bits
+from tests.engine import decays, plainly, request_of, same_bits
 from tests.methods.test_conformance import build
 
 from leadax import InputError, Latent, Leads, Linear, Model, Monitor, Recipe, Trajectories, evaluate, fit
@@ -94,7 +94,8 @@ def test_warmup_is_of_use():
     rng = np.random.default_rng(0)
     clean = decays(trajectories=6)
     noisy = dataclasses.replace(clean, states=clean.states + 0.1 * rng.standard_normal(clean.states.shape))
-    model = train(latent=Latent(noise=0.3), data=clean, steps=300, learning_rate=0.02, recipe={"look_every": 300})
+    settings = {"steps": 300, "learning_rate": 0.02, "defaults": plainly(clean), "recipe": {"look_every": 300}}
+    model = train(latent=Latent(noise=0.3), data=clean, **settings)
     batch = model.batch(noisy)
     errors = []
     for warmup in (1, 5):
@@ -105,7 +106,9 @@ def test_warmup_is_of_use():
 
 def test_no_noise_is_as_before():
     """Bit by bit: what is not inferred is not in the program."""
-    plain, given, zero = (train(latent=latent) for latent in (None, Latent("none"), Latent(0.0)))
+    plain, given, zero = (
+        train(latent=latent, defaults=plainly(DATA)) for latent in (None, Latent("none"), Latent(0.0))
+    )
     assert plain.levels.local == given.levels.local == ()
     assert same_bits(plain.levels, given.levels)
     assert same_bits(zero.levels, given.levels)

@@ -15,6 +15,7 @@ from ..methods.settings import positive
 from ..records import Snapshot
 from ..train import Monitor, Recipe, fit_side_by_side
 from ..train.recipe import key_numbers
+from ..train.request import chosen_defaults
 from .rungs import Score
 from .search import Measured
 from .space import Candidate, Group, Space, spaces
@@ -49,9 +50,8 @@ class Tuning:
                 "there is nothing to validate on: tune needs two trajectories of every environment, or trajectories of "
                 "three points or more"
             ) from error
-        return cls(
-            train, parts, spaces(methods, chosen_for(train, net).laid_out(train, None)), key, seeds, net, monitor
-        )
+        chosen = chosen_defaults(train, chosen_for(train, net), None, ())
+        return cls(train, parts, spaces(methods, chosen), key, seeds, net, monitor)
 
     def request(self, minutes: float | int) -> dict[str, Any]:
         """What a search must have been asked for to be resumed."""

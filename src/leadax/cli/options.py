@@ -169,8 +169,8 @@ class Training:
         """What is to be inferred of trajectories; None where a preset decides and nothing else is asked for."""
         from ..data.latent import Latent
 
-        asked = (self.noise, self.hidden, self.individual)
-        if self.preset is not None and asked == ("auto", 0, 0):
+        given = (self.noise, self.hidden, self.individual)
+        if self.preset is not None and given == ("auto", 0, 0):
             return None
         return Latent(parsed_noise(self.noise), self.hidden, self.individual)
 

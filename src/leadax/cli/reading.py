@@ -66,10 +66,10 @@ class Reading:
     @property
     def clock(self) -> "float | bool | None":
         """How a net is to see the time: a period, True for time itself, None for not at all."""
-        asked = CLOCK in (listed_names("--inputs", self.inputs) or ())
+        time_is_input = CLOCK in (listed_names("--inputs", self.inputs) or ())
         if self.period is None:
-            return True if asked else None
-        if not asked:
+            return True if time_is_input else None
+        if not time_is_input:
             raise InputError("`--period` is the period of the time as an input: give `--inputs time` too")
         check_positive("--period", self.period)
         return self.period

@@ -46,12 +46,12 @@ def forecast(
     model.for_data(data)  # refuses what does not fit, before any work
     if solver is not None:
         return _packed(data, *_adaptively(model, data, times, solver, told))
-    asked = data if times is None else _at(data, np.array(times), told, model.layout.inferred)
-    _check_steps(model, float(np.nanmax(np.nanmax(asked.times, axis=2) - asked.times[:, :, 0])))
-    batch = model.batch(asked)
-    members = forecasts(model.numbers, model.for_data(asked), batch, known_points(batch, told))
+    queries = data if times is None else _at(data, np.array(times), told, model.layout.inferred)
+    _check_steps(model, float(np.nanmax(np.nanmax(queries.times, axis=2) - queries.times[:, :, 0])))
+    batch = model.batch(queries)
+    members = forecasts(model.numbers, model.for_data(queries), batch, known_points(batch, told))
     states = model.units.raw(np.asarray(members, float).mean(axis=0)[..., : len(model.channels)])
-    return _packed(data, *_own_points(asked, states, model.layout.inferred, times))
+    return _packed(data, *_own_points(queries, states, model.layout.inferred, times))
 
 
 def _at(data: Trajectories, times: np.ndarray, told: int, inferred: bool) -> Trajectories:
@@ -83,15 +83,15 @@ def _one_at(
 
 
 def _own_points(
-    asked: Trajectories, states: np.ndarray, inferred: bool, times: Sequence[float] | None
+    queries: Trajectories, states: np.ndarray, inferred: bool, times: Sequence[float] | None
 ) -> tuple[list[list[np.ndarray]], list[list[np.ndarray]]]:
     """Times and forecasts of each trajectory, from the point that its forecast starts at."""
-    whole = asked.observed.reshape(*asked.times.shape, -1).all(axis=-1)
-    first = np.zeros(asked.lengths.shape, int) if inferred else np.argmax(whole, axis=2)
+    whole = queries.observed.reshape(*queries.times.shape, -1).all(axis=-1)
+    first = np.zeros(queries.lengths.shape, int) if inferred else np.argmax(whole, axis=2)
     all_times, all_states = [], []
-    for e in range(len(asked.environments)):
-        places = [(i, int(first[e, i]), int(asked.lengths[e, i])) for i in range(int(asked.counts[e]))]
-        own = [asked.times[e, i, begin:end] for i, begin, end in places]
+    for e in range(len(queries.environments)):
+        places = [(i, int(first[e, i]), int(queries.lengths[e, i])) for i in range(int(queries.counts[e]))]
+        own = [queries.times[e, i, begin:end] for i, begin, end in places]
         keep = [np.ones(len(t), bool) if times is None else np.isin(t, [t[0], *times]) for t in own]
         all_times.append([t[k] for t, k in zip(own, keep, strict=True)])
         parts = zip(places, keep, strict=True)
@@ -120,7 +120,7 @@ def _adaptively(
     moments = None if times is None else np.array(times)
     all_times, all_states = [], []
     for e, name in enumerate(data.environments):
-        tasks = list(_asked(data, e, moments))
+        tasks = list(_starts_and_times(data, e, moments))
         groups: dict[bytes, list[int]] = {}
         for i, (_, when) in enumerate(tasks):
             groups.setdefault(when.tobytes(), []).append(i)
@@ -134,16 +134,16 @@ def _adaptively(
     return all_times, all_states
 
 
-def _asked(data: Trajectories, e: int, times: np.ndarray | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _starts_and_times(data: Trajectories, e: int, times: np.ndarray | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """For each trajectory of an environment, the state to start from, and the times of the forecast."""
     for i in range(data.counts[e]):
         whole = data.observed[e, i].reshape(data.observed.shape[2], -1).all(axis=1)
         first = int(np.argmax(whole))
         own = data.times[e, i, first : data.lengths[e, i]]
-        asked = own if times is None else np.unique([own[0], *times[times > own[0]]])
-        if len(asked) < 2 or not whole[first]:
+        wanted = own if times is None else np.unique([own[0], *times[times > own[0]]])
+        if len(wanted) < 2 or not whole[first]:
             raise InputError(f"{data.place(e, i)} has no whole state before the times asked for")
-        yield data.states[e, i, first], asked
+        yield data.states[e, i, first], wanted
 
 
 def _check_steps(model: Model, length: float) -> None:

@@ -215,8 +215,8 @@ class Model(eqx.Module):
         e = self.environment_index(environment)
         forcing = self.forcing(times, inputs, e)
         starts, constants = self.starts(state, e), self.individual_constants(e, individual)
-        asked = (starts, times, e, forcing, constants)
-        forecast = self._adaptive(*asked, solver) if solver else self._as_trained(*asked)
+        task = (starts, times, e, forcing, constants)
+        forecast = self._adaptive(*task, solver) if solver else self._as_trained(*task)
         kept = self.layout.hidden if hidden else 0
         units = self.units.with_hidden(kept)
         batch = state.shape[: state.ndim - len(self.state_shape)]

@@ -26,6 +26,9 @@ from .recipe import Recipe, Start, key_numbers
 from .sampling import ScheduledSampling
 
 WARMUP = 5  # points that a forecast is told where something is hidden
+MOST_CHOSEN = 64  # data sets whose settings are remembered
+
+_chosen: dict[tuple, Defaults] = {}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,8 +76,8 @@ class Request:
     @property
     def weight_decay(self) -> float:
         """γ of the prior of weights."""
-        asked = self.recipe.weight_decay
-        return self.defaults.weight_decay if asked is None else asked
+        given = self.recipe.weight_decay
+        return self.defaults.weight_decay if given is None else given
 
     @property
     def warmup(self) -> int:
@@ -141,13 +144,27 @@ class Request:
 def chosen_defaults(
     train: Trajectories, defaults: Defaults | None, latent: Latent | None, covariates: Sequence[str]
 ) -> Defaults:
-    """The settings given, or those chosen from the data, with the layout of the data."""
+    """The settings given, or those chosen from the data, with the layout of the data.
+
+    Choosing compares polynomials by cross-validation: a second fit to the same data takes what the first one chose.
+    """
     if not isinstance(train, Trajectories):
         raise InputError(f"`train` must be Trajectories, got {type(train).__name__}: use `leadax.load(FILE)`")
     check_learnable(train)
     if latent is not None and not isinstance(latent, Latent):
         raise InputError(f"`latent` must be a `Latent`, such as `Latent(hidden=1)`, got {latent!r}")
-    return (defaults or chosen_for(train)).laid_out(train, latent, covariates)
+    key = (train.fingerprint, defaults, latent, tuple(covariates))
+    choose = lambda: (defaults or chosen_for(train)).laid_out(train, latent, covariates)
+    try:
+        known = _chosen.get(key)
+    except TypeError:  # settings of a user's own that have no hash
+        return choose()
+    if known is None:
+        known = choose()
+        while len(_chosen) >= MOST_CHOSEN:
+            _chosen.pop(next(iter(_chosen)))
+        _chosen[key] = known
+    return known
 
 
 def check_learnable(data: Trajectories) -> None:
