@@ -33,7 +33,7 @@ COMMON: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("--protocol", "--match", "--on-divergence"), NAMES),
     "--noise": ("x", "-1", "nan", "inf", ""),
     "--validate": ("1", "0", "-0.5", "nan", "nowhere.csv", "", "1e400"),
-    "--set": ("x", "=", "x=", "=1", "width=1", "kappa=x", "net=x", "solver=1", "kappa=nan", "a=1,a=2"),
+    "--set": ("x", "=", "x=", "=1", "girth=1", "kappa=x", "net=x", "solver=1", "kappa=nan", "a=1,a=2"),
     "--columns": ("x", "=", "time=", "time=nowhere", "nowhere=time", "time=time,time=x0", ""),
     "--channels": ("nowhere", "", ",", "time", "x0,x0", "environment"),
     "--inputs": ("nowhere", "", "x0:what", "x0:impulse:nowhere", "time:what"),

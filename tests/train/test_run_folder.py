@@ -15,11 +15,13 @@ import optax
 import pytest
 from tests.engine import LINEAR, compiled, decays, full_disk, same_bits
 
-from leadax import InputError, Monitor, Recipe, RunError, ScheduledSampling, Trajectories, evaluate, fit
+from leadax import InputError, Model, Monitor, Recipe, RunError, ScheduledSampling, Trajectories, evaluate, fit
 from leadax.arrays import read_arrays, write_tree
 from leadax.records import Config, Snapshot
 from leadax.train import Interrupted, RunFolder, loop, run_folder
-from leadax.train.run_folder import MODEL, RESULT, SCHEMA, STATE
+from leadax.train.finish import check_belongs, yardsticks_of
+from leadax.train.run_folder import MODEL, RESULT, SCHEMA, STATE, YARDSTICKS
+from leadax.yardsticks import Yardsticks
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 STEPS = 60
@@ -246,6 +248,22 @@ def test_the_model_of_another_run_is_refused(folder, tmp_path):
     shutil.copy(tmp_path / "other" / MODEL, folder / MODEL)
     with pytest.raises(InputError, match=rf"{MODEL} .* another run"):
         train(folder)
+    # Whoever only uses the model is told as well, with or without the result beside it.
+    check_belongs(Model.load(tmp_path / "other" / MODEL), tmp_path / "other")
+    for lost in (None, RESULT):
+        if lost:
+            (folder / lost).unlink()
+        with pytest.raises(InputError, match=rf"{MODEL} .* another run"):
+            check_belongs(Model.load(folder / MODEL), folder)
+
+
+def test_yardsticks_of_other_data_are_refused(folder, whole):
+    assert yardsticks_of(folder, whole).train == decays().fingerprint
+    Yardsticks.learnt(decays(points=5)).save(folder / YARDSTICKS)
+    with pytest.raises(InputError, match=f"{YARDSTICKS} belongs to another run"):
+        yardsticks_of(folder, whole)
+    (folder / YARDSTICKS).unlink()
+    assert yardsticks_of(folder, whole) is None
 
 
 # Another run's folder

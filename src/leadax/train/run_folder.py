@@ -31,7 +31,7 @@ from ..records import Config, Snapshot, entry, history_from_json, history_to_jso
 SCHEMA = 2
 KEPT = 2
 STATE, MODEL, RESULT, METRICS = "state.safetensors", "model.safetensors", "result.json", "metrics.jsonl"
-YARDSTICKS = "yardsticks.safetensors"
+CONFIG, YARDSTICKS = "config.json", "yardsticks.safetensors"
 
 
 class RunFolder:
@@ -61,7 +61,7 @@ class RunFolder:
 
     def agree(self, config: Config) -> None:
         """Write the configuration of a new run, or check that an old run was asked for the same."""
-        path = self.path / "config.json"
+        path = self.path / CONFIG
         wanted = config.to_json()
         check_named(wanted["method"], "the method of a run")
         found = {key: value for key, value in read_json(path).items() if key != "versions"} if path.exists() else {}
@@ -72,7 +72,7 @@ class RunFolder:
             refuse_another(self.path, found, wanted)
             if path.exists():
                 return
-        self.write_json("config.json", {**wanted, "versions": versions()})
+        self.write_json(CONFIG, {**wanted, "versions": versions()})
 
     @property
     def finished(self) -> bool:

@@ -33,6 +33,8 @@ class Yardsticks:
 
     Their forecasts are kept in the region of the data, as those of a model are.
 
+    - `train`: the fingerprint of the data; None in files of earlier releases.
+
     >>> t = np.linspace(0, 2, 9)
     >>> decays = Trajectories.from_arrays(t, np.exp(-t)[None, None, :, None])
     >>> errors = Yardsticks.learnt(decays).errors(decays)
@@ -44,6 +46,7 @@ class Yardsticks:
     environments: tuple[str, ...]
     units: Units
     box: Box
+    train: str | None = None
 
     @classmethod
     def learnt(cls, train: Trajectories, *, sparse_regression: bool = False) -> "Yardsticks":
@@ -61,7 +64,7 @@ class Yardsticks:
                 for name, rule in known().items()
                 if size <= rule.largest and (name != SPARSE or (sparse_regression and sparse.installed()))
             }
-        return cls(numbers, train.environments, units, Box.around(train, units))
+        return cls(numbers, train.environments, units, Box.around(train, units), train.fingerprint)
 
     def document(self, test: Trajectories, *, protocol: str = "clean", warmup: int = 1) -> dict[str, float | None]:
         """Their normalised errors as JSON, named as in `"mean_curve"`; null for one that is not finite."""
@@ -99,6 +102,7 @@ class Yardsticks:
             "environments": list(self.environments),
             "units": describe(self.units),
             "box": describe(self.box),
+            "train": self.train,
         }
         with replacing(path, overwrite=True) as temporary:
             write_tree(temporary, arrays, about)
@@ -113,7 +117,9 @@ class Yardsticks:
             name, e, array = place.removeprefix("['").removesuffix("']").split("/")
             numbers[name][int(e)][array] = values
         units, box = (restore(entry(about, name, dict, str(path))) for name in ("units", "box"))
-        return cls({name: tuple(of_all) for name, of_all in numbers.items()}, environments, units, box)
+        return cls(
+            {name: tuple(of_all) for name, of_all in numbers.items()}, environments, units, box, about.get("train")
+        )
 
     def _squares(self, rule: Yardstick, numbers: list[Numbers], wanted: Batch, first: np.ndarray) -> Array:
         """The squared errors of one yardstick, summed over space, in standard units.
