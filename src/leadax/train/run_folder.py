@@ -206,6 +206,7 @@ def versions() -> dict[str, Any]:
 
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object from a file; `InputError` if it is anything else."""
+    check_regular(path)
     try:
         document = json.loads(path.read_text())
     except FileNotFoundError as error:
