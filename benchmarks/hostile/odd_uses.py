@@ -11,7 +11,7 @@ from .data_files import TIMES, decays, plain
 
 COUNTS = (0, -1, 1.5, "10", True, float("nan"), [], {})
 OPEN = (None, 3, "x", [], {}, object())
-SERIES = ("x", 3, [[1.0, 2.0]], [1.0, 0.5], [0.0, float("nan")], [0.0, float("inf")], ["a"], {}, object())
+SERIES = ("x", 3, [[1.0, 2.0]], [0.0, float("nan")], [0.0, float("inf")], ["a"], {}, object())
 STATES = ("x", None, [], [1.0, 2.0], [float("nan")], [[["a"]]], {}, object())
 NAMES = ("x", "", 3, [], object())
 # Where the model is, once it is known.
@@ -90,7 +90,7 @@ USES: Table = {
         lambda data=plain(), **odd: lx.evaluate(model(), data, **odd),
         {"data": (*OPEN, _new()), "protocol": NAMES, "warmup": COUNTS},
     ),
-    "adapt": (_adapt, {"data": (*OPEN[1:], plain().select(environments=["e0"])), "scheme": NAMES, "steps": COUNTS,
+    "adapt": (_adapt, {"data": OPEN[1:], "scheme": NAMES, "steps": COUNTS,
                        "test": OPEN[1:], "key": OPEN, "learning_rate": ("x", -1, 0), "run": (3, "a\0b")}),
     "explain": (
         lambda data=plain(), **odd: lx.explain(_one(odd), data, **odd),

@@ -260,10 +260,16 @@ def test_the_model_of_another_run_is_refused(folder, tmp_path):
 def test_yardsticks_of_other_data_are_refused(folder, whole):
     assert yardsticks_of(folder, whole).train == decays().fingerprint
     Yardsticks.learnt(decays(points=5)).save(folder / YARDSTICKS)
+    with pytest.raises(InputError, match=f"{YARDSTICKS} is damaged, lost or of another run"):
+        yardsticks_of(folder, whole)
+    (folder / RESULT).rename(folder / "aside")
     with pytest.raises(InputError, match=f"{YARDSTICKS} belongs to another run"):
         yardsticks_of(folder, whole)
     (folder / YARDSTICKS).unlink()
     assert yardsticks_of(folder, whole) is None
+    (folder / "aside").rename(folder / RESULT)
+    with pytest.raises(InputError, match=f"{YARDSTICKS} is damaged, lost or of another run"):
+        yardsticks_of(folder, whole)
 
 
 # Another run's folder

@@ -169,12 +169,10 @@ def _baselines(path: Path, models: "dict[str, Model]", test: "Trajectories") -> 
 
 
 def _write(drawn: "Page | Figure", out: Path) -> None:
-    from .._atomic import replacing
     from ..report import Page
     from ..report.style import save_figure
 
-    with replacing(out, overwrite=True) as temporary:
-        if isinstance(drawn, Page):
-            drawn.write(temporary)
-        else:
-            save_figure(drawn, temporary, out.suffix[1:])
+    if isinstance(drawn, Page):
+        drawn.write(out)
+    else:
+        save_figure(drawn, out, out.suffix[1:])

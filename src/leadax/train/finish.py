@@ -58,6 +58,7 @@ def check_belongs(model: Model, run: Path) -> None:
 
 def yardsticks_of(run: Path, model: Model) -> Yardsticks | None:
     """The yardsticks of a finished run, None if it has none; an `InputError` if they learnt from other data."""
+    RunFolder(run).check_yardsticks()
     file = run / YARDSTICKS
     if not file.exists():
         return None

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,10 +17,11 @@ from ..data import Trajectories
 from ..data.batch import Batch, to_batch
 from ..data.units import Box, Units
 from ..describe import describe, restore
-from ..errors import InputError
+from ..errors import InputError, expect, lookup
 from ..evaluate import Evaluation, summarise
-from ..evaluate.errors import first_points
+from ..evaluate.errors import check_warmup, first_points
 from ..records import entry, texts
+from ..systems.system import Protocol
 from . import sparse
 from .history import History
 from .rules import YARDSTICKS, Numbers, Yardstick
@@ -157,6 +159,10 @@ def yardsticks(
     >>> list(yardsticks(decays, decays))[:4]
     ['persistence', 'mean', 'mean curve', 'linear']
     """
+    expect("train", train, Trajectories, "leadax.load(FILE)")
+    expect("test", test, Trajectories, "leadax.load(FILE)")
+    lookup("protocol", protocol, dict.fromkeys(get_args(Protocol)))
+    check_warmup(warmup, test)
     return Yardsticks.learnt(train, sparse_regression=True).errors(test, protocol=protocol, warmup=warmup)
 
 
