@@ -44,7 +44,7 @@ JOBS = {
 SHARES = {"train": 0.4, "adapt": 0.25, "compare": 0.3, "reproduce": 0.05}
 COLD = {"reproduce": 1.0}  # the share of lives that start JAX anew
 LIMIT = 300.0  # seconds that a life may take
-TIMES = {"seconds", "steps_per_second", "minutes", "run", "sha256", "model_sha256"}
+TIMES = {"seconds", "steps_per_second", "minutes", "run", "sha256", "model_sha256", "yardsticks_sha256"}
 
 
 class Difference(Exception):

@@ -237,7 +237,7 @@ def test_a_damaged_end_is_refused_in_one_line_and_can_be_mended(name, folder, wh
     assert_as_if_nothing_happened(train(folder), folder, whole)
     mended, fresh = (
         json.loads((folder / RESULT).read_text()),
-        ("sha256", "model_sha256", "seconds", "steps_per_second", "run"),
+        ("sha256", "model_sha256", "yardsticks_sha256", "seconds", "steps_per_second", "run"),
     )
     old = json.loads(text)
     assert {name for name in old if old[name] != mended[name]} <= {*fresh}
