@@ -73,6 +73,7 @@ def main() -> None:
     options = parser.parse_args()
     file = options.journal and options.journal.absolute()
     journal = json.loads(file.read_text()) if file and file.exists() else {}
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # as the command line does
     for library in LIBRARIES:
         importlib.import_module(f"leadax.{library}")
     begin = time.monotonic()

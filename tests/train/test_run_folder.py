@@ -3,6 +3,7 @@
 import dataclasses
 import errno
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from leadax.arrays import read_arrays, write_tree
 from leadax.records import Config, Snapshot
 from leadax.train import Interrupted, RunFolder, loop, run_folder
 from leadax.train.finish import check_belongs, yardsticks_of
-from leadax.train.run_folder import MODEL, RESULT, SCHEMA, STATE, YARDSTICKS
+from leadax.train.run_folder import CONFIG, MODEL, RESULT, SCHEMA, STATE, YARDSTICKS
 from leadax.yardsticks import Yardsticks
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -269,6 +270,16 @@ def test_yardsticks_of_other_data_are_refused(folder, whole):
     assert yardsticks_of(folder, whole) is None
     (folder / "aside").rename(folder / RESULT)
     with pytest.raises(InputError, match=f"{YARDSTICKS} is damaged, lost or of another run"):
+        yardsticks_of(folder, whole)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
+@pytest.mark.parametrize("name", [CONFIG, RESULT, YARDSTICKS])
+def test_nobody_waits_for_a_pipe(name, folder, whole):
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(InputError, match=f"{name} is a pipe"):
+        check_belongs(whole, folder)
         yardsticks_of(folder, whole)
 
 

@@ -243,6 +243,7 @@ def _check_schema(schema: int, folder: Path) -> None:
 
 
 def _sha256(path: Path) -> str:
+    check_regular(path)
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
