@@ -23,7 +23,7 @@ MODULES = {"data": "data_files", "runs": "run_folders", "models": "forged_models
 LIBRARIES = ("adapt", "choose", "cli", "data", "evaluate", "experiments.targets", "report", "train")
 
 
-SAVED_EVERY = 100
+SAVED_EVERY = 100  # cases
 
 
 def module_of(group: str) -> ModuleType:
