@@ -228,14 +228,22 @@ def kill_often(reference: Path, kind: str, wanted: int, count: Count, chance: ra
 
 
 def warm(work: Callable[[], None], job: str) -> None:
-    """Do this in a fork that has done the job once."""
+    """Do this in a fork that has done the job from its beginning and from its end: a child of it cannot compile."""
     child = os.fork()
     if child:
         if os.waitpid(child, 0)[1] != 0:
             raise SystemExit(f"{job}: not as it should be, see above")
         return
     try:
-        Life(job, Path(f"{job}-warm"), Path("log")).here()
+        life = Life(job, Path(f"{job}-warm"), Path("log"))
+        life.here()
+        for keep in (0, 1):  # also from the last checkpoint, and from the one before it
+            for result in list(life.folder.rglob("result.json")):
+                result.unlink()
+                saved = sorted(result.parent.glob("checkpoints/step-*"))
+                for place in saved[len(saved) - keep :]:
+                    shutil.rmtree(place)
+            life.here()
         work()
     except BaseException:
         traceback.print_exc()

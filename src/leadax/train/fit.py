@@ -149,9 +149,10 @@ def fit_side_by_side(
     """
     if not isinstance(methods, Sequence) or not methods:
         raise InputError("there is nothing to train: `methods` must be a list of at least one method")
-    rates = [None] * len(methods) if learning_rates is None else learning_rates
-    if np.shape(rates) != (len(methods),):
-        raise InputError(f"`learning_rates` must have one number per method, got {np.size(rates)} for {len(methods)}")
+    if learning_rates is not None and np.shape(learning_rates) != (len(methods),):
+        count = np.size(learning_rates)
+        raise InputError(f"`learning_rates` must have one number per method, got {count} for {len(methods)}")
+    rates = [None] * len(methods) if learning_rates is None else list(learning_rates)
     chosen = chosen_defaults(train, defaults, latent, covariates)
     request = Request(train, key, steps, seeds, test, validation, optimiser, chosen, recipe, None)
     trainer = Trainer.of(request, methods, rates)
