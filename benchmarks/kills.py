@@ -44,7 +44,7 @@ JOBS = {
 SHARES = {"train": 0.4, "adapt": 0.25, "compare": 0.3, "reproduce": 0.05}
 COLD = {"reproduce": 1.0}  # the share of lives that start JAX anew
 LIMIT = 300.0  # seconds that a life may take
-TIMES = {"seconds", "steps_per_second", "minutes", "run", "sha256", "model_sha256"}
+TIMES = {"seconds", "steps_per_second", "minutes", "run", "sha256", "model_sha256", "yardsticks_sha256"}
 
 
 class Difference(Exception):
@@ -167,6 +167,7 @@ def _descendants(process: int) -> list[int]:
 
 def alone() -> None:
     """Import the libraries, and settle that JAX computes in one thread: a fork has no other."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # as the command line does
     os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     for name in LIBRARIES:
@@ -227,14 +228,22 @@ def kill_often(reference: Path, kind: str, wanted: int, count: Count, chance: ra
 
 
 def warm(work: Callable[[], None], job: str) -> None:
-    """Do this in a fork that has done the job once."""
+    """Do this in a fork that has done the job from its beginning and from its end: a child of it cannot compile."""
     child = os.fork()
     if child:
         if os.waitpid(child, 0)[1] != 0:
             raise SystemExit(f"{job}: not as it should be, see above")
         return
     try:
-        Life(job, Path(f"{job}-warm"), Path("log")).here()
+        life = Life(job, Path(f"{job}-warm"), Path("log"))
+        life.here()
+        for keep in (0, 1):  # also from the last checkpoint, and from the one before it
+            for result in list(life.folder.rglob("result.json")):
+                result.unlink()
+                saved = sorted(result.parent.glob("checkpoints/step-*"))
+                for place in saved[len(saved) - keep :]:
+                    shutil.rmtree(place)
+            life.here()
         work()
     except BaseException:
         traceback.print_exc()

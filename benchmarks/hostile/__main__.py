@@ -8,6 +8,7 @@ import os
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -20,6 +21,9 @@ MODULES = {"data": "data_files", "runs": "run_folders", "models": "forged_models
            "options": "odd_options", "functions": "odd_arguments"}  # fmt: skip
 # Imported before the fork, so that no child has to; JAX itself is started by each child.
 LIBRARIES = ("adapt", "choose", "cli", "data", "evaluate", "experiments.targets", "report", "train")
+
+
+SAVED_EVERY = 100  # cases
 
 
 def module_of(group: str) -> ModuleType:
@@ -37,7 +41,10 @@ def prepared(group: ModuleType, place: Path) -> Path:
     return place
 
 
-def hunt(name: str, numbers: list[int], seed: int, journal: dict[str, dict[str, str]], until: float) -> None:
+Journal = dict[str, dict[str, str]]
+
+
+def hunt(name: str, numbers: list[int], seed: int, journal: Journal, until: float, save: Callable[[], None]) -> None:
     """All cases of a group that the journal does not have yet, for as long as there is time. Bad ends are printed."""
     done = journal.setdefault(name, {})
     left = [number for number in numbers if str(number) not in done]
@@ -47,13 +54,15 @@ def hunt(name: str, numbers: list[int], seed: int, journal: dict[str, dict[str, 
         group = module_of(name)
         for number, what, ended, details in answers(group, prepared(group, Path(folder)), left, seed):
             done[str(number)] = ended
+            if len(done) % SAVED_EVERY == 0:
+                save()
             if ended not in (NOTICED, HARMLESS):
                 print(f"--- {name} {number}: {ended}: {what}\n{details.strip()}", flush=True)
             if time.monotonic() > until:
                 break
 
 
-def table(journal: dict[str, dict[str, str]]) -> str:
+def table(journal: Journal) -> str:
     rows = [[name, len(done), *(Counter(done.values())[way] for way in WAYS)] for name, done in journal.items()]
     rows.append(["all", *(sum(int(row[k]) for row in rows) for k in range(1, len(WAYS) + 2))])
     lines = [["", "cases", *WAYS], ["---"] * (len(WAYS) + 2), *rows]
@@ -73,18 +82,19 @@ def main() -> None:
     options = parser.parse_args()
     file = options.journal and options.journal.absolute()
     journal = json.loads(file.read_text()) if file and file.exists() else {}
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # as the command line does
     for library in LIBRARIES:
         importlib.import_module(f"leadax.{library}")
+    save = lambda: file.write_text(json.dumps(journal) + "\n") if file else None
     begin = time.monotonic()
     until = begin + 60 * options.minutes
     for name in options.only.split(","):
         count = round(SHARES[name] * options.cases)
+        chosen = [options.case] if options.case is not None else list(range(count))
         try:
-            chosen = [options.case] if options.case is not None else list(range(count))
-            hunt(name, chosen, options.seed, journal, until)
+            hunt(name, chosen, options.seed, journal, until, save)
         finally:
-            if file:
-                file.write_text(json.dumps(journal) + "\n")
+            save()
         print(f"{name}: {time.monotonic() - begin:.0f} s so far", flush=True)
     print(table(journal))
 

@@ -12,6 +12,7 @@ import numpy as np
 
 import leadax as lx
 
+from . import odd_uses
 from .cases import Case
 from .data_files import TIMES, decays, plain
 
@@ -72,13 +73,14 @@ FUNCTIONS: Table = {
 
 
 def prepare(place: Path) -> None:
-    """Nothing: arguments are made as they are needed."""
+    """A model for the functions that need one."""
+    odd_uses.prepare(place)
 
 
 def case(place: Path, chance: random.Random) -> Case:
     """A function with one odd argument."""
-    name = chance.choice([*FUNCTIONS])
-    function, arguments = FUNCTIONS[name]
+    odd_uses.PLACE[:] = [place]
+    name, (function, arguments) = chance.choice([*FUNCTIONS.items(), *odd_uses.USES.items()])
     argument = chance.choice([*arguments])
     value = chance.choice(arguments[argument])
     return Case(f"{name}({argument}={value!r:.80})", lambda: function(**{argument: value}))

@@ -9,10 +9,15 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from leadax.cli import COMMANDS
+from leadax.cli.parsing import parse
+
 from .cases import Case, command
 from .run_folders import prepare as prepare_runs
 
 QUICK = ("--net", "linear", "--solver", "euler", "--steps", "4", "--look-every", "2", "--validate", "none")
+LINEAR = ("--m", "3", "--c", "1", "--n", "99", "--d", "2", "--r", "1", "--r-shared", "1", "--b", "1")
+NETWORK = ("--m", "3", "--c", "1", "--epsilon", "0.1", "--R", "1", "--L", "1", "--W", "9", "--D", "2")
 HUGE = "9" * 20
 COUNTS = ("0", "-1", "x", "1.5", "", "nan", "inf", HUGE, "9" * 5000, "1e3", "0x10", "--", "²")
 NUMBERS = ("x", "nan", "", "-1", "-inf", "--", "1,5", "0x1p3")
@@ -33,7 +38,7 @@ COMMON: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("--protocol", "--match", "--on-divergence"), NAMES),
     "--noise": ("x", "-1", "nan", "inf", ""),
     "--validate": ("1", "0", "-0.5", "nan", "nowhere.csv", "", "1e400"),
-    "--set": ("x", "=", "x=", "=1", "width=1", "kappa=x", "net=x", "solver=1", "kappa=nan", "a=1,a=2"),
+    "--set": ("x", "=", "x=", "=1", "girth=1", "kappa=x", "net=x", "solver=1", "kappa=nan", "a=1,a=2"),
     "--columns": ("x", "=", "time=", "time=nowhere", "nowhere=time", "time=time,time=x0", ""),
     "--channels": ("nowhere", "", ",", "time", "x0,x0", "environment"),
     "--inputs": ("nowhere", "", "x0:what", "x0:impulse:nowhere", "time:what"),
@@ -53,16 +58,25 @@ ONLY: dict[str, dict[str, tuple[str, ...]]] = {
                  "--seed": ("-1", "x", HUGE), "--protocol": NAMES, "--environments": ("x", "", "0", "-1", HUGE)},
     "reproduce": {"--system": NAMES, "--seeds": COUNTS, "--workers": COUNTS, "--steps": COUNTS, "--from": FILES[1:5],
                   "--scheduler": ("x", "tcp://127.0.0.1:1", "ftp://x")},
-    "bound": {"--epsilon": ("0", *NUMBERS), "--delta": ("0", "2", *NUMBERS),
-              "--m": COUNTS, "--n": COUNTS, "--d": COUNTS, "--W": COUNTS, "--D": COUNTS},
+    "bound": {"--delta": ("0", "2", *NUMBERS), "--m": COUNTS, "--n": COUNTS, "--d": COUNTS, "--z": ("0", "2", *NUMBERS),
+              **dict.fromkeys(("--c", "--r", "--r-shared", "--b"), NUMBERS)},
+    "network": {"--epsilon": ("0", *NUMBERS), "--W": COUNTS, "--D": COUNTS,
+                **dict.fromkeys(("--R", "--R-shared", "--L", "--L-shared"), NUMBERS)},
+    "explain": {"--degree": COUNTS[1:8], "--part": NAMES, "--functions": ("x", "drag,x", "os:system"),
+                "--relate": ("nowhere", "x0"), "--data": FILES[1:]},
+    "export": {"--times": ("x", "1:0:1", "0:1e12:1", "nan", "1,x", "0,0"), "--what": NAMES,
+               "--out": ("", "no/x.bin", "/")},
+    "demo": {"--steps": COUNTS, "--seed": ("-1", "x", "1.5", HUGE)},
     "bench": {"--seconds": ("0", *NUMBERS), "--system": NAMES},
 }  # fmt: skip
 SAME = {"--steps": ("+4", " 4", "04", "4 ", "0_4"), "--look-every": ("+2", "02"), "--validate": ("none",)}
 
 
 def prepare(place: Path) -> None:
-    """A run to use."""
+    """A run to use. A command must be right without its odd option: else it would be refused for another reason."""
     prepare_runs(place)
+    for name in ("train", "compare", *ONLY):
+        parse(COMMANDS, base(name, place), "")
 
 
 def base(name: str, place: Path) -> list[str]:
@@ -76,9 +90,13 @@ def base(name: str, place: Path) -> list[str]:
         "predict": ["predict", run, data, "--out", "forecast.npz"],
         "report": ["report", data, "--out", "page.html"],
         "adapt": ["adapt", run, str(place / "new.csv"), "--out", "out", "--steps", "4"],
-        "simulate": ["simulate", "lotka-volterra", "--out", "out"],
+        "simulate": ["simulate", "lotka-volterra", "out.npz"],
         "reproduce": ["reproduce", "linear", "--runs", "out", "--budget", "smoke"],
-        "bound": ["bound", "linear"],
+        "bound": ["bound", "linear", *LINEAR],
+        "network": ["bound", "network", *NETWORK],
+        "explain": ["explain", run],
+        "export": ["export", run, "--out", "out.bin"],
+        "demo": ["demo", "--out", "out"],
         "bench": ["bench"],
     }[name]
 
@@ -116,5 +134,5 @@ def _odd_files(name: str, place: Path, chance: random.Random) -> Case:
     if own:
         given[chance.choice(own)] = chance.choice(FILES)
     else:
-        given[1] = chance.choice(NAMES)
+        given[1:2] = [chance.choice(NAMES)]
     return Case(f"{' '.join(given)!r:.300}", lambda: command(*given))

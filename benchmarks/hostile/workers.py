@@ -20,7 +20,8 @@ from typing import Any
 
 from .cases import HUNG, TRACEBACK, judged
 
-SECONDS = 30.0  # that a case may compute, or ten times as long if it waits
+SECONDS = 30.0  # that a case may compute
+WAITING = 60.0  # that it may do nothing at all
 STARTING = 90.0  # the same of the first cases of a process, which compile
 CASES_PER_PROCESS = 1_000  # compiled programs are kept in memory
 MEMORY = 16 << 30
@@ -71,7 +72,7 @@ def _fate(child: int) -> tuple[str, str]:
     """What became of a process that does not answer."""
     time.sleep(0.2)
     if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-        return HUNG, f"no answer after {SECONDS:.0f} s of computing"
+        return HUNG, f"no answer after {SECONDS:.0f} s of computing, or {WAITING:.0f} s of waiting"
     return TRACEBACK, "the process died"
 
 
@@ -92,8 +93,8 @@ def _lines(descriptor: int, child: int) -> Any:
 
     def lines(limit: float) -> Iterator[dict[str, str]]:
         nonlocal rest
-        begin, before = time.monotonic(), _computed(child)
-        over = lambda: time.monotonic() - begin > 10 * limit or _computed(child) - before > limit
+        before = last = _computed(child)
+        moved = time.monotonic()
         while True:
             line, found, after = rest.partition(b"\n")
             if found:
@@ -102,7 +103,11 @@ def _lines(descriptor: int, child: int) -> Any:
                 continue
             ready = select.select([descriptor], [], [], 1.0)[0]
             more = os.read(descriptor, 1 << 16) if ready else b""
-            if (ready and not more) or (not ready and over()):
+            if ready and not more:
+                return
+            if (now := _computed(child)) > last:
+                last, moved = now, time.monotonic()
+            if not ready and (now - before > limit or time.monotonic() - moved > WAITING):
                 return
             rest += more
 

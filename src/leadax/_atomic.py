@@ -58,6 +58,8 @@ def checked_path(path: object) -> Path:
     """A path, or an `InputError` if it is none, or if no system could have such a file."""
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"a path must be a text or a `pathlib.Path`, got {path!r:.60}")
+    if "\0" in str(path):  # Path.exists, of some releases of Python, says no more than that there is no such file
+        raise InputError(f"{str(path)!r:.60} is not a path: it has a NUL character in it")
     try:
         Path(path).exists()
     except (OSError, ValueError) as error:
@@ -83,7 +85,7 @@ def one_line(error: BaseException) -> str:
 
 def _checked_target(path: str | os.PathLike[str], folder: bool, overwrite: bool) -> Path:
     # Follow links: replace their target, and keep the link.
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(checked_path(path)))
     if not target.parent.is_dir():
         what = "is not a folder" if target.parent.exists() else "does not exist: create it first"
         raise InputError(f"{path} cannot be written: the folder {target.parent} {what}")

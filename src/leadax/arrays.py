@@ -18,6 +18,22 @@ from .errors import InputError
 _MARK = "leadax"
 
 
+def numbers(name: str, value: Any) -> np.ndarray:
+    """An argument as an array in float64; an `InputError` if it is no array of numbers."""
+    try:
+        return np.asarray(value, float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"`{name}` must be numbers, got {value!r:.60}: {one_line(error)}") from error
+
+
+def key_numbers(key: Any) -> tuple[int, ...]:
+    """The numbers of a `jax.random` key; an `InputError` if it is none."""
+    try:
+        return tuple(int(k) for k in np.asarray(jax.random.key_data(key)).ravel())
+    except (TypeError, ValueError) as error:
+        raise InputError(f"`key` must be a `jax.random.key`, got {key!r:.60}") from error
+
+
 def write_tree(path: Path, tree: PyTree, about: Mapping[str, Any]) -> None:
     """Write the arrays of a tree, and a JSON document about them, to one file."""
     from safetensors.numpy import save

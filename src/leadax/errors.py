@@ -1,8 +1,11 @@
 """Errors that a user can act on. Each message is one line: what, what was expected, what came, what to do."""
 
 import difflib
+import math
+import numbers
+import operator
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 
 class LeadaxError(Exception):
@@ -57,3 +60,29 @@ def expect(name: str, value: object, kind: type, source: str) -> None:
         raise InputError(
             f"`{name}` must be {article(kind.__name__)}, got {article(type(value).__name__)}: use `{source}`"
         )
+
+
+def is_number(value: object) -> bool:
+    """Whether this is a finite number.
+
+    >>> [is_number(value) for value in (1, 0.5, True, "1", float("nan"))]
+    [True, True, False, False, False]
+    """
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def whole(name: str, value: Any, least: int = 1, most: int = 2**31 - 1) -> int:
+    """`value`, or an `InputError` unless it is a whole number within limits.
+
+    >>> whole("steps", 1.5)
+    Traceback (most recent call last):
+    ...
+    leadax.errors.InputError: `steps` must be a whole number from 1 to 2147483647, got 1.5
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if isinstance(value, bool) or not least <= number <= most:
+        raise InputError(f"`{name}` must be a whole number from {least} to {most}, got {value!r:.60}")
+    return number

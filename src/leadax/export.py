@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from .arrays import numbers
 from .errors import InputError, expect
 from .methods.prepare import numbers_as_arrays
 from .model import Model
@@ -43,7 +44,7 @@ def export_forecast(model: Model, times: Sequence[float], *, platforms: Sequence
     expect("model", model, Model, "leadax.Model.load(FILE)")
     if model.layout.inputs:
         raise InputError("a forecast with inputs cannot be exported: inputs are part of its steps. Export a field")
-    moments = np.asarray(times, float)
+    moments = numbers("times", times)
     if moments.ndim != 1 or len(moments) < 2 or not (np.all(np.isfinite(moments)) and np.all(np.diff(moments) > 0)):
         raise InputError("`times` must be two or more finite numbers that increase")
     every = [model.steps(moments, model.forcing(moments, None, e)) for e in range(len(model.environments))]

@@ -49,6 +49,13 @@ def numbers(document: Mapping[str, Any], name: str, what: str) -> tuple[float, .
     return tuple(math.nan if value is None else float(value) for value in values)
 
 
+def _kept(document: Mapping[str, Any], what: str) -> tuple[int, ...] | None:
+    steps = entry(document, "kept", (list, type(None)), what) if "kept" in document else None
+    if steps is not None and not all(type(step) is int and _fits(step) for step in steps):
+        raise InputError(f"`kept` of {what} must be a list of steps")
+    return None if steps is None else tuple(steps)
+
+
 @dataclasses.dataclass(frozen=True)
 class Snapshot:
     """How training stood at one step, one number per member.
@@ -229,7 +236,7 @@ class Training:
             config=Config.from_json(entry(document, "config", dict, what), what),
             steps=entry(document, "steps", int, what),
             history=history_from_json(entry(document, "looks", list, what), what),
-            kept=None if document.get("kept") is None else tuple(int(k) for k in numbers(document, "kept", what)),
+            kept=_kept(document, what),
             reliability=_reliability(document.get("reliability"), what),
         )
 

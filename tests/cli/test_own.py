@@ -50,7 +50,7 @@ def test_own_system(place, printed, refused):
     assert "gives int, expected a System" in wrong("mine:NUMBER")
     assert "gives Leads, expected a System" in wrong("mine:leads_of")
     assert "cannot be called with 'clean'" in wrong("mine:thorough")
-    assert "`environments` must be between 1 and 2, got 9" in wrong("mine:DECAY", "--environments", "9")
+    assert "`environments` must be a whole number from 1 to 2, got 9" in wrong("mine:DECAY", "--environments", "9")
 
 
 def test_a_simulation_that_blows_up_writes_nothing(place, capsys):

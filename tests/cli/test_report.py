@@ -32,19 +32,19 @@ def runs(tmp_path):
 def test_baselines_of_a_run_and_of_a_folder_of_runs(runs):
     expected = Yardsticks.learnt(DATA).errors(DATA)
     for place in (runs / "a", runs):
-        found = _baselines(place, {"a": fitted_on("x"), "b": fitted_on("x")}, DATA)
+        found = _baselines(place, {"a": fitted_on(DATA.fingerprint), "b": fitted_on(DATA.fingerprint)}, DATA)
         assert list(found) == list(expected)
         assert found["linear"].nmse == pytest.approx(expected["linear"].nmse, rel=1e-4)
 
 
 def test_runs_on_different_data_have_no_common_baselines(runs):
-    assert _baselines(runs, {"a": fitted_on("x"), "b": fitted_on("y")}, DATA) == {}
+    assert _baselines(runs, {"a": fitted_on(DATA.fingerprint), "b": fitted_on("y")}, DATA) == {}
 
 
 def test_a_model_file_has_no_baselines(runs):
-    assert _baselines(runs / "a" / "model.safetensors", {"a": fitted_on("x")}, DATA) == {}
+    assert _baselines(runs / "a" / "model.safetensors", {"a": fitted_on(DATA.fingerprint)}, DATA) == {}
 
 
 def test_of_many_trajectories_only_the_quick_ones(runs, monkeypatch):
     monkeypatch.setattr(sys.modules["leadax.cli.report"], "MANY", 1)
-    assert list(_baselines(runs, {"a": fitted_on("x")}, DATA)) == ["persistence", "mean", "mean curve"]
+    assert list(_baselines(runs, {"a": fitted_on(DATA.fingerprint)}, DATA)) == ["persistence", "mean", "mean curve"]

@@ -78,6 +78,14 @@ def test_what_was_recorded_of_the_training(tmp_path):
     assert Model.load(tmp_path / "a.safetensors").member(1).members == 1
 
 
+@pytest.mark.parametrize("kept", [[None], [1.5], ["x"], [True], 3, [10**400]])
+def test_a_forged_record_is_refused_in_one_line(kept):
+    document = Training(CONFIG, 3, (SNAPSHOT,), (2, 1)).to_json()
+    with pytest.raises(InputError, match="`kept` of a file") as caught:
+        Training.from_json({**document, "kept": kept}, "a file")
+    assert "\n" not in str(caught.value)
+
+
 def test_models_of_one_kind_are_trees_of_one_structure():
     """However each was trained: they are mapped over together, and share programs."""
     model = untrained(members=1)

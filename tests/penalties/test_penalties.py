@@ -331,7 +331,7 @@ def test_no_penalty():
         (lambda: EmpiricalNorm(p=0.5), "`p` of EmpiricalNorm must be from 1 to infinity, got 0.5"),
         (lambda: EmpiricalNorm(p=math.nan), "`p` of EmpiricalNorm"),
         (lambda: EmpiricalNorm(epsilon=0), "`epsilon` of EmpiricalNorm must be positive, got 0"),
-        (lambda: SpectralNorm(iterations=0), "`iterations` of SpectralNorm must be at least 1, got 0"),
+        (lambda: SpectralNorm(iterations=0), "`iterations` must be a whole number from 1 to 2147483647, got 0"),
         (
             lambda: SpectralNorm(operator="kernel"),
             "`operator` of SpectralNorm must be 'layer' or 'matrix', got 'kernel'",

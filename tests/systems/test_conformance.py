@@ -98,9 +98,9 @@ def test_progress_counts_trajectories_up_to_the_total(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"trajectories": 0}, "`trajectories` must be at least 1, got 0"),
+        ({"trajectories": 0}, "`trajectories` must be a whole number from 1 to 2147483647, got 0"),
         ({"trajectories": -3}, "got -3"),
-        ({"environments": 11}, "between 1 and 10, got 11"),
+        ({"environments": 11}, "from 1 to 10, got 11"),
         ({"split": "validation"}, "train, test, novel"),
     ],
 )

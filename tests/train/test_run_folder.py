@@ -3,6 +3,7 @@
 import dataclasses
 import errno
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -15,11 +16,13 @@ import optax
 import pytest
 from tests.engine import LINEAR, compiled, decays, full_disk, same_bits
 
-from leadax import InputError, Monitor, Recipe, RunError, ScheduledSampling, Trajectories, evaluate, fit
+from leadax import InputError, Model, Monitor, Recipe, RunError, ScheduledSampling, Trajectories, evaluate, fit
 from leadax.arrays import read_arrays, write_tree
 from leadax.records import Config, Snapshot
 from leadax.train import Interrupted, RunFolder, loop, run_folder
-from leadax.train.run_folder import MODEL, RESULT, SCHEMA, STATE
+from leadax.train.finish import check_belongs, yardsticks_of
+from leadax.train.run_folder import CONFIG, MODEL, RESULT, SCHEMA, STATE, YARDSTICKS
+from leadax.yardsticks import Yardsticks
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 STEPS = 60
@@ -235,7 +238,7 @@ def test_a_damaged_end_is_refused_in_one_line_and_can_be_mended(name, folder, wh
     assert_as_if_nothing_happened(train(folder), folder, whole)
     mended, fresh = (
         json.loads((folder / RESULT).read_text()),
-        ("sha256", "model_sha256", "seconds", "steps_per_second", "run"),
+        ("sha256", "model_sha256", "yardsticks_sha256", "seconds", "steps_per_second", "run"),
     )
     old = json.loads(text)
     assert {name for name in old if old[name] != mended[name]} <= {*fresh}
@@ -246,6 +249,38 @@ def test_the_model_of_another_run_is_refused(folder, tmp_path):
     shutil.copy(tmp_path / "other" / MODEL, folder / MODEL)
     with pytest.raises(InputError, match=rf"{MODEL} .* another run"):
         train(folder)
+    # Whoever only uses the model is told as well, with or without the result beside it.
+    check_belongs(Model.load(tmp_path / "other" / MODEL), tmp_path / "other")
+    for lost in (None, RESULT):
+        if lost:
+            (folder / lost).unlink()
+        with pytest.raises(InputError, match=rf"{MODEL} .* another run"):
+            check_belongs(Model.load(folder / MODEL), folder)
+
+
+def test_yardsticks_of_other_data_are_refused(folder, whole):
+    assert yardsticks_of(folder, whole).train == decays().fingerprint
+    Yardsticks.learnt(decays(points=5)).save(folder / YARDSTICKS)
+    with pytest.raises(InputError, match=f"{YARDSTICKS} is damaged, lost or of another run"):
+        yardsticks_of(folder, whole)
+    (folder / RESULT).rename(folder / "aside")
+    with pytest.raises(InputError, match=f"{YARDSTICKS} belongs to another run"):
+        yardsticks_of(folder, whole)
+    (folder / YARDSTICKS).unlink()
+    assert yardsticks_of(folder, whole) is None
+    (folder / "aside").rename(folder / RESULT)
+    with pytest.raises(InputError, match=f"{YARDSTICKS} is damaged, lost or of another run"):
+        yardsticks_of(folder, whole)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
+@pytest.mark.parametrize("name", [CONFIG, RESULT, YARDSTICKS])
+def test_nobody_waits_for_a_pipe(name, folder, whole):
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    check = yardsticks_of if name == YARDSTICKS else lambda place, model: check_belongs(model, place)
+    with pytest.raises(InputError, match=f"{name} is a pipe"):
+        check(folder, whole)
 
 
 # Another run's folder

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import optax
 
+from .._atomic import checked_path
 from .._types import PRNGKey
+from ..arrays import key_numbers
 from ..data import Trajectories
 from ..data.forcing import check_inputs
 from ..errors import InputError, expect, lookup
@@ -72,10 +74,12 @@ def adapt(
     lookup("scheme", scheme, dict.fromkeys(SCHEMES))
     positive("steps", steps)
     expect("model", model, Model, "leadax.Model.load(FILE)")
+    key_numbers(key)
+    folder = None if run is None else checked_path(run)
     if data is None or covariates is not None:
         if data is not None or test is not None or scheme not in ("auto", "shared-only"):
             raise InputError("`covariates` stand in place of data: leave out `data`, `test` and `scheme`")
-        return unseen(model, covariates or {}, None if run is None else Path(run))
+        return unseen(model, covariates or {}, folder)
     expect("data", data, Trajectories, "leadax.load(FILE)")
     check_fits(data, model.state_shape, model.channels)
     check_inputs(data, model.layout)
@@ -84,7 +88,6 @@ def adapt(
     # In another type, shared parameters would not be the same.
     recipe = dataclasses.replace(recipe or Recipe(protocol=model.protocol), dtype=model.dtype)
     learner = Learner(model, data, key, learning_rate, optimiser, recipe, monitor)
-    folder = None if run is None else Path(run)
     if scheme == "auto":
         choice = chosen_scheme(learner, steps, folder)
     else:

@@ -3,7 +3,7 @@
 import dataclasses
 import inspect
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -111,6 +111,8 @@ class Space:
 
 def spaces(names: Sequence[str], defaults: Defaults) -> tuple[Space, ...]:
     """The spaces of several methods, each once."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InputError(f"`methods` must be a list of names, got {names!r:.60}")
     if not names:
         raise InputError("there is nothing to choose from: name at least one method")
     return tuple(Space.of(name, defaults) for name in dict.fromkeys(names))

@@ -9,14 +9,15 @@ from typing import Any, NamedTuple
 
 import jax
 
+from .._atomic import checked_path
 from .._locks import exclusive
 from .._types import PRNGKey
+from ..arrays import key_numbers
 from ..data import Trajectories
 from ..defaults import chosen_for
-from ..errors import InputError
+from ..errors import InputError, is_number
 from ..model import Model
 from ..train import Monitor, Recipe, RunFolder, fit
-from ..train.recipe import key_numbers
 from .journal import Journal, Winner
 from .search import Search, Standing
 from .tried import Tried, sentence, tried_of
@@ -118,9 +119,9 @@ def search(
     watch: Callable[[Standing], None] = lambda standing: None,
 ) -> Found:
     """The first half of `tune`: everything but the last training."""
-    if not 0 < minutes < math.inf:
-        raise InputError(f"`minutes` must be a positive number, got {minutes:g}: tune needs time to try things")
-    folder = None if run is None else Path(run)
+    if not is_number(minutes) or minutes <= 0:
+        raise InputError(f"`minutes` must be a positive number, got {minutes!r:.60}: tune needs time to try things")
+    folder = None if run is None else checked_path(run)
     with ExitStack() as stack:
         if folder is not None:
             with RunFolder(folder).locked():  # whoever trains there now

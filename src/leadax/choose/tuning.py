@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._types import PRNGKey
+from ..arrays import key_numbers
 from ..data import Trajectories
 from ..data.holdouts import folds
 from ..defaults import chosen_for
@@ -14,7 +15,6 @@ from ..evaluate import evaluate
 from ..methods.settings import positive
 from ..records import Snapshot
 from ..train import Monitor, Recipe, fit_side_by_side
-from ..train.recipe import key_numbers
 from ..train.request import chosen_defaults
 from .rungs import Score
 from .search import Measured

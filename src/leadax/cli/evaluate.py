@@ -1,7 +1,6 @@
 """`leadax evaluate`."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import tyro
 
@@ -11,9 +10,6 @@ from .names import Protocol
 from .options import DataFile, RunPath, Using, open_model
 from .reading import Reading
 from .runtime import prepare
-
-if TYPE_CHECKING:
-    from ..data import Trajectories
 
 
 def evaluate(
@@ -39,19 +35,12 @@ def evaluate(
     prepare()
     model = open_model(run, using)
     from ..evaluate import evaluate as evaluate_model
+    from ..train.finish import yardsticks_of
 
     evaluation = evaluate_model(model, observed, protocol=protocol, warmup=warmup)
-    simple = _yardsticks(run, observed, evaluation.protocol, warmup or model.warmup)
-    result(evaluation.to_json() | {"baselines": simple}, f"{evaluation}{_compared(simple)}", as_json=json)
-
-
-def _yardsticks(run: Path, data: "Trajectories", protocol: str, warmup: int) -> dict[str, float | None]:
-    """The normalised errors of simple forecasts that learnt from the same data; nothing for a model without a run."""
-    from ..train.run_folder import YARDSTICKS
-    from ..yardsticks import Yardsticks
-
-    file = run / YARDSTICKS
-    return Yardsticks.load(file).document(data, protocol=protocol, warmup=warmup) if file.exists() else {}
+    simple = yardsticks_of(run, model)
+    errors = simple.document(observed, protocol=evaluation.protocol, warmup=warmup or model.warmup) if simple else {}
+    result(evaluation.to_json() | {"baselines": errors}, f"{evaluation}{_compared(errors)}", as_json=json)
 
 
 def _compared(simple: dict[str, float | None]) -> str:

@@ -263,4 +263,9 @@ def open_model(path: Path, using: Sequence[str] = ()) -> "Model":
     own = all_imported(using)
     from ..model import Model
 
-    return Model.load(file, using=own)
+    model = Model.load(file, using=own)
+    if path.is_dir():
+        from ..train.finish import check_belongs
+
+        check_belongs(model, path)
+    return model

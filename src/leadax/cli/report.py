@@ -153,14 +153,15 @@ def _models(path: Path, using: Sequence[str]) -> "dict[str, Model]":
 
 def _baselines(path: Path, models: "dict[str, Model]", test: "Trajectories") -> "dict[str, Evaluation]":
     """The errors of simple forecasts that learnt from the same data; none if the runs learnt from different data."""
+    from ..train.finish import yardsticks_of
     from ..train.run_folder import YARDSTICKS
-    from ..yardsticks import Yardsticks
 
     learnt_from = {model.training.config.train for model in models.values() if model.training}
     found = [*path.glob(YARDSTICKS), *sorted(path.glob(f"*/{YARDSTICKS}"))]
     if not found or len(learnt_from) != 1:
         return {}
-    simple = Yardsticks.load(found[0])
+    simple = yardsticks_of(found[0].parent, next(iter(models.values())))
+    assert simple is not None, "it was found"
     if int(test.counts.sum()) > MANY:
         quick = {name: numbers for name, numbers in simple.learnt_numbers.items() if name in QUICK}
         simple = replace(simple, learnt_numbers=quick)
@@ -168,12 +169,10 @@ def _baselines(path: Path, models: "dict[str, Model]", test: "Trajectories") -> 
 
 
 def _write(drawn: "Page | Figure", out: Path) -> None:
-    from .._atomic import replacing
     from ..report import Page
     from ..report.style import save_figure
 
-    with replacing(out, overwrite=True) as temporary:
-        if isinstance(drawn, Page):
-            drawn.write(temporary)
-        else:
-            save_figure(drawn, temporary, out.suffix[1:])
+    if isinstance(drawn, Page):
+        drawn.write(out)
+    else:
+        save_figure(drawn, out, out.suffix[1:])

@@ -1,11 +1,10 @@
 """`Clock`: time itself as an input of the learnt field."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, is_number
 from .trajectories import Trajectories
 from .units import Units
 
@@ -24,7 +23,7 @@ class Clock:
     period: float | None = None
 
     def __post_init__(self):
-        if self.period is not None and not (math.isfinite(self.period) and self.period > 0):
+        if self.period is not None and not (is_number(self.period) and self.period > 0):
             raise InputError(f"`period` must be a positive number, in the units of time of the data, got {self.period}")
 
     def options(self, data: Trajectories, units: Units) -> dict[str, float]:

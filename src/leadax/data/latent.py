@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, whole
 from .forcing import raw_inputs
 from .layout import Layout
 from .noise import noise_level
@@ -35,6 +35,8 @@ class Latent:
     individual: int = 0
 
     def __post_init__(self):
+        whole("hidden", self.hidden, 0)
+        whole("individual", self.individual, 0)
         if isinstance(self.noise, str):
             if self.noise not in ("auto", "none"):
                 raise InputError(f"`noise` must be `auto`, `none` or a number from 0 on, got `{self.noise}`")

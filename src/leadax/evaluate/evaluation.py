@@ -241,7 +241,7 @@ def evaluate(model: Model, data: Trajectories, *, protocol: str | None = None, w
     """
     expect("model", model, Model, "leadax.Model.load(FILE)")
     expect("data", data, Trajectories, "leadax.load(FILE)")
-    chosen = protocol or model.protocol
+    chosen = model.protocol if protocol is None else protocol
     lookup("protocol", chosen, dict.fromkeys(get_args(Protocol)))
     told = model.warmup if warmup is None else warmup
     check_warmup(told, data)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from ..arrays import numbers
 from ..data import Trajectories
 from ..errors import InputError, expect
 from ..model import Model
@@ -44,14 +45,22 @@ def forecast(
     told = model.warmup if warmup is None else warmup
     check_warmup(told, data)
     model.for_data(data)  # refuses what does not fit, before any work
+    moments = None if times is None else _moments(times)
     if solver is not None:
-        return _packed(data, *_adaptively(model, data, times, solver, told))
-    queries = data if times is None else _at(data, np.array(times), told, model.layout.inferred)
+        return _packed(data, *_adaptively(model, data, moments, solver, told))
+    queries = data if moments is None else _at(data, moments, told, model.layout.inferred)
     _check_steps(model, float(np.nanmax(np.nanmax(queries.times, axis=2) - queries.times[:, :, 0])))
     batch = model.batch(queries)
     members = forecasts(model.numbers, model.for_data(queries), batch, known_points(batch, told))
     states = model.units.raw(np.asarray(members, float).mean(axis=0)[..., : len(model.channels)])
-    return _packed(data, *_own_points(queries, states, model.layout.inferred, times))
+    return _packed(data, *_own_points(queries, states, model.layout.inferred, moments))
+
+
+def _moments(times: Sequence[float]) -> np.ndarray:
+    found = numbers("times", times)
+    if found.ndim != 1 or not np.all(np.isfinite(found)):
+        raise InputError(f"`times` must be a list of finite numbers, got {times!r:.60}")
+    return found
 
 
 def _at(data: Trajectories, times: np.ndarray, told: int, inferred: bool) -> Trajectories:
@@ -83,7 +92,7 @@ def _one_at(
 
 
 def _own_points(
-    queries: Trajectories, states: np.ndarray, inferred: bool, times: Sequence[float] | None
+    queries: Trajectories, states: np.ndarray, inferred: bool, times: np.ndarray | None
 ) -> tuple[list[list[np.ndarray]], list[list[np.ndarray]]]:
     """Times and forecasts of each trajectory, from the point that its forecast starts at."""
     whole = queries.observed.reshape(*queries.times.shape, -1).all(axis=-1)
@@ -112,15 +121,14 @@ def _packed(data: Trajectories, times: list[list[np.ndarray]], states: list[list
 
 
 def _adaptively(
-    model: Model, data: Trajectories, times: Sequence[float] | None, solver: str, told: int
+    model: Model, data: Trajectories, times: np.ndarray | None, solver: str, told: int
 ) -> tuple[list[list[np.ndarray]], list[list[np.ndarray]]]:
     """Times and forecasts of each trajectory by an adaptive solver, those at the same times in one call."""
     if told > 1 or data.inputs is not None:
         raise InputError("an adaptive `solver` forecasts from one point and without inputs: leave it out")
-    moments = None if times is None else np.array(times)
     all_times, all_states = [], []
     for e, name in enumerate(data.environments):
-        tasks = list(_starts_and_times(data, e, moments))
+        tasks = list(_starts_and_times(data, e, times))
         groups: dict[bytes, list[int]] = {}
         for i, (_, when) in enumerate(tasks):
             groups.setdefault(when.tobytes(), []).append(i)

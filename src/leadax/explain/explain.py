@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..data import Trajectories
-from ..errors import lookup
+from ..errors import expect, lookup
 from ..model import Estimate, Model
 from .points import Places, places
 from .sparse import Law, law
@@ -82,6 +82,9 @@ def explain(
     >>> sorted(explain(model, train).laws)
     ['e0', 'e1']
     """
+    expect("model", model, Model, "leadax.Model.load(FILE)")
+    if data is not None:
+        expect("data", data, Trajectories, "leadax.load(FILE)")
     lookup("part", part, dict.fromkeys(PARTS))
     found: dict[str, dict[str, Law]] = {}
     names = [*model.channels, *model.layout.driving]

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import Trajectories
-from ..errors import InputError
+from ..errors import InputError, expect
 from ..model import Model
 from .explain import field_values, numbers_of
 from .points import Places, places
@@ -48,6 +48,8 @@ def relations(model: Model, data: Trajectories, names: Sequence[str] = ()) -> Re
 
     - `data`: the environments, with their numbers (`data.parameters`); `names`: which of these, by default all.
     """
+    expect("model", model, Model, "leadax.Model.load(FILE)")
+    expect("data", data, Trajectories, "leadax.load(FILE)")
     given = _given(data, names)
     common = _common([places(model, data, name) for name in data.environments])
     fields = np.stack([field_values(model, "learnt", name, common).ravel() for name in data.environments])

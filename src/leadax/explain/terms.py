@@ -1,5 +1,6 @@
 """A library of terms that formulas are made of: powers, products, drag, and sines."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations_with_replacement
 from typing import NamedTuple
@@ -7,8 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from ..errors import InputError
+from ..errors import InputError, lookup, whole
 
+# More cannot be told apart by any data, and take for ever.
+MOST_TERMS = 10_000
 Values = Float[np.ndarray, " point"]
 
 # What may stand in a library beside products of powers: of one variable each.
@@ -38,14 +41,14 @@ def library(
     >>> [term.name for term in library(["x", "y"], np.ones((1, 2)), degree=2, functions=["sine"])]
     ['1', 'x', 'y', 'x^2', 'x y', 'y^2', 'sin(x)', 'sin(y)']
     """
+    if math.comb(len(names) + whole("degree", degree, 0), len(names)) > MOST_TERMS:
+        raise InputError(f"a `degree` of {degree} makes more than {MOST_TERMS} terms: lower it")
     terms = [Term("1", np.ones(len(points)))]
     for order in range(1, degree + 1):
         for chosen in combinations_with_replacement(range(len(names)), order):
             terms.append(Term(_product([names[i] for i in chosen]), np.prod(points[:, chosen], axis=1)))
     for function in functions:
-        if function not in FUNCTIONS:
-            raise InputError(f"unknown terms `{function}`: there are {', '.join(FUNCTIONS)}")
-        form, values = FUNCTIONS[function]
+        form, values = lookup("terms", function, FUNCTIONS)
         terms += [Term(form.format(name), values(points[:, i])) for i, name in enumerate(names)]
     return terms
 

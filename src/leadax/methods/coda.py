@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from .._types import PRNGKey, VectorField
-from ..errors import InputError
+from ..errors import InputError, is_number
 from ..nets.architecture import Architecture
 from ..nets.layers import normal
 from ..nets.mlp import begun_at
@@ -104,6 +104,8 @@ class Coda(Method):
 
     def __check_init__(self):
         positive("dimension", self.dimension)
+        if not is_number(self.direction_std) or self.direction_std < 0:
+            raise InputError(f"`direction_std` must be zero or a positive number, got {self.direction_std!r:.60}")
         if not isinstance(self.penalty, ContextPenalty):
             raise InputError(
                 f"CoDA has a penalty of its own, a `ContextPenalty`, got {self.penalty}: "

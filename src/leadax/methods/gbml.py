@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import PyTree
 
 from .._types import PRNGKey, VectorField
-from ..errors import InputError
+from ..errors import InputError, is_number
 from ..nets.architecture import Architecture
 from .base import Method, Phase, Sizes, built, difference_of, first, repeated, sum_of, zeros
 from .dynamics import DEFAULT_SOLVER, Dynamics, Flow
@@ -63,7 +63,7 @@ class Gbml(Method):
 
 def check_share(share: float) -> None:
     """An `InputError` unless both parts of training get some of the steps."""
-    if not 0 < share < 1:
+    if not is_number(share) or not 0 < share < 1:
         raise InputError(f"`first_share` must be between 0 and 1, got {share}")
 
 

@@ -7,7 +7,7 @@ import jax
 from jaxtyping import Array, Float, PyTree
 
 from .._types import PRNGKey, VectorField
-from ..errors import InputError
+from ..errors import InputError, is_number
 from ..nets.architecture import Architecture
 from .base import Method, Phase, Sizes, difference_of, first, repeated, sum_of, zeros
 from .dynamics import DEFAULT_SOLVER, Dynamics, Flow
@@ -38,7 +38,8 @@ class Maml(Method):
     def __check_init__(self):
         check_share(self.first_share)
         positive("inner_steps", self.inner_steps)
-        if not isinstance(self.inner_rate, jax.Array) and not self.inner_rate > 0:
+        rate = self.inner_rate
+        if not isinstance(rate, jax.Array) and not (is_number(rate) and rate > 0):
             raise InputError(f"`inner_rate` must be positive, got {self.inner_rate}: use 0.01")
 
     def phases(self) -> tuple[Phase, ...]:

@@ -4,10 +4,9 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import numpy as np
 
 from ..describe import ONLY_IF_GIVEN
-from ..errors import InputError, lookup
+from ..errors import InputError, lookup, whole
 from ..nets.architecture import architecture
 from ..rollout import TABLEAUX
 from .parameters import as_parameters
@@ -52,12 +51,9 @@ def without_formula(method: Any) -> None:
         )
 
 
-def positive(name: str, value: Any) -> Any:
+def positive(name: str, value: Any) -> int:
     """`value`, or an `InputError` unless it is a whole number of at least 1 that fits into 32 bits."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or not 1 <= value < 2**31:
-        raise InputError(f"`{name}` must be a whole number from 1 to {2**31 - 1}, got {value!r}")
-    return int(value)
+    return whole(name, value)
 
 
 def _solver(name: Any) -> str | None:

@@ -12,7 +12,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
-from ..arrays import on_device
+from ..arrays import numbers, on_device
 from ..data import Trajectories
 from ..data.batch import Batch
 from ..data.forcing import Forcing, check_inputs, driving_at
@@ -111,7 +111,7 @@ class Model(eqx.Module):
 
     def member(self, number: int) -> "Model":
         """A model of one member."""
-        if not 0 <= number < self.members:
+        if not isinstance(number, int | np.integer) or not 0 <= number < self.members:
             raise InputError(f"no member number {number}: the model has {self.members}, counted from 0")
         return jax.tree.map(lambda a: a[number : number + 1], self)
 
@@ -209,14 +209,14 @@ class Model(eqx.Module):
           forecast blows up; or an adaptive solver of `leadax.rollout.SOLVERS`, such as `tsit5`, or `kvaerno5` for stiff
           dynamics, where a blow-up is a `RunError`.
         """
-        state = state if isinstance(state, jax.Array) else np.asarray(state, float)
-        times = np.asarray(times, float)
+        state = state if isinstance(state, jax.Array) else numbers("state", state)
+        times = numbers("times", times)
         self._check(state, times)
         e = self.environment_index(environment)
         forcing = self.forcing(times, inputs, e)
         starts, constants = self.starts(state, e), self.individual_constants(e, individual)
         task = (starts, times, e, forcing, constants)
-        forecast = self._adaptive(*task, solver) if solver else self._as_trained(*task)
+        forecast = self._as_trained(*task) if solver is None else self._adaptive(*task, solver)
         kept = self.layout.hidden if hidden else 0
         units = self.units.with_hidden(kept)
         batch = state.shape[: state.ndim - len(self.state_shape)]

@@ -6,7 +6,7 @@ import jax
 from jaxtyping import Array, Float
 
 from .._types import PRNGKey, VectorField
-from ..errors import InputError
+from ..errors import InputError, expect, is_number
 from .base import Carry, NoPenalty, Penalty, Points, Value, Weights
 from .norms import EmpiricalNorm
 from .weights import SpectralNorm
@@ -40,7 +40,9 @@ class Omega(Penalty):
     alpha: float | Float[Array, ""]
 
     def __init__(self, norm: Penalty = EmpiricalNorm(), lipschitz: Penalty = SpectralNorm(), alpha: float | int = 1e-2):
-        if not 0 <= alpha < math.inf:
+        for part in (norm, lipschitz):
+            expect("norm and lipschitz", part, Penalty, "leadax.EmpiricalNorm() and leadax.SpectralNorm()")
+        if not (is_number(alpha) or isinstance(alpha, jax.Array)) or not 0 <= alpha < math.inf:
             raise InputError(f"`alpha` of Omega must be zero or a positive number, got {alpha}: use 1e-2")
         self.norm, self.lipschitz, self.alpha = norm, lipschitz if alpha else NoPenalty(), float(alpha)
 

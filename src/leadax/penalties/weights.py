@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .._types import PRNGKey, VectorField
-from ..errors import InputError
+from ..errors import InputError, whole
 from ..nets import LinearLayer
 from ..nets.power import length, power_iteration, real_map
 from .base import Carry, Penalty, Points, Value, Weights
@@ -47,8 +47,7 @@ class SpectralNorm(Penalty):
     include_factor: bool = eqx.field(static=True, default=True)
 
     def __check_init__(self):
-        if self.iterations < 1:
-            raise InputError(f"`iterations` of SpectralNorm must be at least 1, got {self.iterations}: use 1")
+        whole("iterations", self.iterations)
         if self.operator not in ("layer", "matrix"):
             raise InputError(f"`operator` of SpectralNorm must be 'layer' or 'matrix', got {self.operator!r}")
 

@@ -13,8 +13,9 @@ import numpy as np
 from jaxtyping import Array
 
 from .._types import PRNGKey
+from ..arrays import key_numbers
 from ..data import Trajectories
-from ..errors import InputError, RunError
+from ..errors import RunError, expect, whole
 from .solve import Parameters
 from .system import Environments, System
 
@@ -50,10 +51,10 @@ def simulate(
     >>> simulate(get_system("lotka-volterra"), split="test", key=jr.key(0), environments=3)
     Trajectories(3 environments, 32 trajectories each, 20 times, channels u, v)
     """
+    expect("system", system, System, "leadax.systems.get_system(NAME)")
+    digits = " ".join(map(str, key_numbers(key)))
     chosen = _first(system.environments_of(split), environments)
-    count = system.trajectories.get(split, 1) if trajectories is None else trajectories
-    if count < 1:
-        raise InputError(f"`trajectories` must be at least 1, got {count}")
+    count = system.trajectories.get(split, 1) if trajectories is None else whole("trajectories", trajectories)
     with jax.enable_x64(True):
         batches = list(_batches(system, chosen, system.draws(key, split, count), progress))
     states = np.concatenate(batches, axis=1)[:, :count]
@@ -64,7 +65,7 @@ def simulate(
         environments=tuple(chosen),
         channels=system.channels,
         parameters={name: [chosen[e][name] for e in chosen] for name in _parameter_names(chosen)},
-        attributes={"system": system.name, "protocol": system.protocol, "split": split, "key": _key_text(key)},
+        attributes={"system": system.name, "protocol": system.protocol, "split": split, "key": digits},
     )
 
 
@@ -124,14 +125,8 @@ def _check_solved(states: np.ndarray, system: System, environments: Sequence[str
 def _first(environments: Environments, count: int | None) -> Environments:
     if count is None:
         return environments
-    if not 1 <= count <= len(environments):
-        raise InputError(f"`environments` must be between 1 and {len(environments)}, got {count}")
-    return dict(list(environments.items())[:count])
+    return dict(list(environments.items())[: whole("environments", count, most=len(environments))])
 
 
 def _parameter_names(environments: Environments) -> list[str]:
     return list(next(iter(environments.values())))
-
-
-def _key_text(key: PRNGKey) -> str:
-    return " ".join(str(number) for number in np.asarray(jax.random.key_data(key)))

@@ -97,7 +97,7 @@ class System:
 
     def environments_of(self, split: str) -> Environments:
         """The environments of a split."""
-        if split not in SPLITS:
+        if not isinstance(split, str) or split not in SPLITS:
             raise InputError(f"`split` must be one of {', '.join(SPLITS)}, got `{split}`")
         found = self.novel if split.startswith("novel") else self.environments
         if not found:

@@ -2,14 +2,16 @@
 
 import dataclasses
 import math
+from pathlib import Path
 from typing import Any
 
 from ..data import Trajectories
+from ..errors import InputError
 from ..evaluate import evaluate, solver_gap
 from ..methods import Method
 from ..model import Model
 from ..yardsticks import Yardsticks
-from .run_folder import MODEL, YARDSTICKS, RunFolder
+from .run_folder import CONFIG, MODEL, RESULT, YARDSTICKS, RunFolder, read_json
 
 
 def finish(
@@ -34,6 +36,36 @@ def finished_model(folder: RunFolder, method: Method) -> Model:
     """The model of a finished run; an `InputError` if the folder is damaged."""
     folder.result()  # refuses a damaged one
     return Model.load(folder.path / MODEL, method=method)
+
+
+def check_belongs(model: Model, run: Path) -> None:
+    """An `InputError` if the model in a run's folder is not the one that this run ended with.
+
+    Its seal cannot tell that a file was copied from elsewhere; the files beside it can.
+    """
+    if (run / RESULT).exists():
+        RunFolder(run).result()
+    if model.training is None or not (run / CONFIG).exists():
+        return
+    found, own = read_json(run / CONFIG), model.training.config.to_json()
+    for key in sorted(set(found) & set(own)):
+        if found[key] != own[key]:
+            raise InputError(
+                f"{run / MODEL} belongs to another run, or {CONFIG} beside it was changed: they differ in `{key}`; "
+                "to use the model all the same, name its file"
+            )
+
+
+def yardsticks_of(run: Path, model: Model) -> Yardsticks | None:
+    """The yardsticks of a finished run, None if it has none; an `InputError` if they learnt from other data."""
+    RunFolder(run).check_yardsticks()
+    file = run / YARDSTICKS
+    if not file.exists():
+        return None
+    simple = Yardsticks.load(file)
+    if simple.train is not None and model.training is not None and simple.train != model.training.config.train:
+        raise InputError(f"{file} belongs to another run, with other data: remove it, or put the right one there")
+    return simple
 
 
 def _result(model: Model, simple: Yardsticks, train: Trajectories, test: Trajectories | None) -> dict[str, Any]:

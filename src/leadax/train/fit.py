@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+import numpy as np
 import optax
 
 from .._types import PRNGKey
@@ -146,11 +147,12 @@ def fit_side_by_side(
     >>> [model.method.penalty_weight for model in fit_side_by_side(candidates, data, steps=20, key=jr.key(0))]
     [1e-05, 0.001]
     """
-    if not methods:
-        raise InputError("there is nothing to train: give at least one method")
+    if not isinstance(methods, Sequence) or not methods:
+        raise InputError("there is nothing to train: `methods` must be a list of at least one method")
+    if learning_rates is not None and np.shape(learning_rates) != (len(methods),):
+        count = np.size(learning_rates)
+        raise InputError(f"`learning_rates` must have one number per method, got {count} for {len(methods)}")
     rates = [None] * len(methods) if learning_rates is None else list(learning_rates)
-    if len(rates) != len(methods):
-        raise InputError(f"`learning_rates` must have one number per method, got {len(rates)} for {len(methods)}")
     chosen = chosen_defaults(train, defaults, latent, covariates)
     request = Request(train, key, steps, seeds, test, validation, optimiser, chosen, recipe, None)
     trainer = Trainer.of(request, methods, rates)

@@ -2,11 +2,9 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import DTypeLike
 
 from ..data.derivatives import ESTIMATES
@@ -104,11 +102,3 @@ class Interrupted(LeadaxError):
     """Training was told to stop, and saved what it had."""
 
     exit_status = 130
-
-
-def key_numbers(key: Any) -> tuple[int, ...]:
-    """The numbers of a `jax.random` key, for records."""
-    try:
-        return tuple(int(k) for k in np.asarray(jax.random.key_data(key)).ravel())
-    except (TypeError, ValueError) as error:
-        raise InputError(f"`key` must be a `jax.random.key`, got {key!r}") from error

@@ -8,7 +8,7 @@ import numpy as np
 import optax
 
 from .._types import PRNGKey
-from ..arrays import fingerprint
+from ..arrays import fingerprint, key_numbers
 from ..data import Trajectories
 from ..data.derivatives import ESTIMATES
 from ..data.latent import Latent
@@ -22,7 +22,7 @@ from ..methods.settings import positive
 from ..model import check_order
 from ..records import Config
 from .optimisers import Optimiser
-from .recipe import Recipe, Start, key_numbers
+from .recipe import Recipe, Start
 from .sampling import ScheduledSampling
 
 WARMUP = 5  # points that a forecast is told where something is hidden

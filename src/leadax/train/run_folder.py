@@ -4,7 +4,8 @@ config.json              what was asked for, with versions and fingerprints
 metrics.jsonl            one line per snapshot, for people: results never depend on it
 checkpoints/step-…/      state.safetensors, sealed: the state, the configuration and all snapshots so far
 model.safetensors        the result, once the run is finished, sealed
-result.json              what `leadax train --json` prints, sealed with the digest of the model
+yardsticks.safetensors   the simple forecasts that the model is compared with, sealed
+result.json              what `leadax train --json` prints, sealed with the digests of both
 """
 
 import hashlib
@@ -31,7 +32,7 @@ from ..records import Config, Snapshot, entry, history_from_json, history_to_jso
 SCHEMA = 2
 KEPT = 2
 STATE, MODEL, RESULT, METRICS = "state.safetensors", "model.safetensors", "result.json", "metrics.jsonl"
-YARDSTICKS = "yardsticks.safetensors"
+CONFIG, YARDSTICKS = "config.json", "yardsticks.safetensors"
 
 
 class RunFolder:
@@ -61,7 +62,7 @@ class RunFolder:
 
     def agree(self, config: Config) -> None:
         """Write the configuration of a new run, or check that an old run was asked for the same."""
-        path = self.path / "config.json"
+        path = self.path / CONFIG
         wanted = config.to_json()
         check_named(wanted["method"], "the method of a run")
         found = {key: value for key, value in read_json(path).items() if key != "versions"} if path.exists() else {}
@@ -72,7 +73,7 @@ class RunFolder:
             refuse_another(self.path, found, wanted)
             if path.exists():
                 return
-        self.write_json("config.json", {**wanted, "versions": versions()})
+        self.write_json(CONFIG, {**wanted, "versions": versions()})
 
     @property
     def finished(self) -> bool:
@@ -86,20 +87,37 @@ class RunFolder:
 
     def write_result(self, document: Mapping[str, Any]) -> None:
         """Write the result of a finished run, sealed together with its model."""
-        sealed = {**document, "model_sha256": _sha256(self.path / MODEL)}
+        simple = self.path / YARDSTICKS
+        digests = {"model_sha256": _sha256(self.path / MODEL)}
+        digests |= {"yardsticks_sha256": _sha256(simple)} if simple.exists() else {}
+        sealed = {**document, **digests}
         self.write_json(RESULT, {**sealed, "sha256": _digest(sealed)})
 
     def result(self) -> dict[str, Any]:
         """The result of a finished run; `InputError` if it, or the model, is not as it was written."""
+        document = self._sealed_result()
+        document.pop("yardsticks_sha256", None)  # none where there were no data to learn from
+        if _sha256(self.path / MODEL) != document.pop("model_sha256", None):
+            raise InputError(
+                f"{self.path / MODEL} is damaged or belongs to another run: remove it and run the same command again"
+            )
+        return document
+
+    def check_yardsticks(self) -> None:
+        """An `InputError` if the yardsticks are not those that the run ended with."""
+        path = self.path / YARDSTICKS
+        digest = self._sealed_result().get("yardsticks_sha256") if (self.path / RESULT).exists() else None
+        if digest is not None and (not path.exists() or _sha256(path) != digest):
+            raise InputError(
+                f"{path} is damaged, lost or of another run: remove {RESULT} beside it and train with the same command"
+            )
+
+    def _sealed_result(self) -> dict[str, Any]:
         document = read_json(self.path / RESULT)
         seal = document.pop("sha256", None)
         if seal != _digest(document):
             raise InputError(
                 f"{self.path / RESULT} is damaged or was changed: remove it and run the same command again"
-            )
-        if _sha256(self.path / MODEL) != document.pop("model_sha256", None):
-            raise InputError(
-                f"{self.path / MODEL} is damaged or belongs to another run: remove it and run the same command again"
             )
         return document
 
@@ -206,6 +224,7 @@ def versions() -> dict[str, Any]:
 
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object from a file; `InputError` if it is anything else."""
+    check_regular(path)
     try:
         document = json.loads(path.read_text())
     except FileNotFoundError as error:
@@ -224,6 +243,7 @@ def _check_schema(schema: int, folder: Path) -> None:
 
 
 def _sha256(path: Path) -> str:
+    check_regular(path)
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from .._types import PRNGKey
-from ..errors import InputError
+from ..errors import InputError, is_number, whole
 
 
 class ScheduledSampling(eqx.Module):
@@ -22,10 +22,9 @@ class ScheduledSampling(eqx.Module):
     every: int = 10
 
     def __check_init__(self):
-        if not 0 <= self.decay <= 1:
+        if not is_number(self.decay) or not 0 <= self.decay <= 1:
             raise InputError(f"`decay` of ScheduledSampling must be from 0 to 1, got {self.decay}")
-        if self.every < 1:
-            raise InputError(f"`every` of ScheduledSampling must be at least 1, got {self.every}")
+        whole("every", self.every)
 
     @classmethod
     def falling_to(cls, last: float, steps: int) -> "ScheduledSampling":

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,10 +17,11 @@ from ..data import Trajectories
 from ..data.batch import Batch, to_batch
 from ..data.units import Box, Units
 from ..describe import describe, restore
-from ..errors import InputError
+from ..errors import InputError, expect, lookup
 from ..evaluate import Evaluation, summarise
-from ..evaluate.errors import first_points
+from ..evaluate.errors import check_warmup, first_points
 from ..records import entry, texts
+from ..systems.system import Protocol
 from . import sparse
 from .history import History
 from .rules import YARDSTICKS, Numbers, Yardstick
@@ -33,6 +35,8 @@ class Yardsticks:
 
     Their forecasts are kept in the region of the data, as those of a model are.
 
+    - `train`: the fingerprint of the data; None in files of earlier releases.
+
     >>> t = np.linspace(0, 2, 9)
     >>> decays = Trajectories.from_arrays(t, np.exp(-t)[None, None, :, None])
     >>> errors = Yardsticks.learnt(decays).errors(decays)
@@ -44,6 +48,7 @@ class Yardsticks:
     environments: tuple[str, ...]
     units: Units
     box: Box
+    train: str | None = None
 
     @classmethod
     def learnt(cls, train: Trajectories, *, sparse_regression: bool = False) -> "Yardsticks":
@@ -61,7 +66,7 @@ class Yardsticks:
                 for name, rule in known().items()
                 if size <= rule.largest and (name != SPARSE or (sparse_regression and sparse.installed()))
             }
-        return cls(numbers, train.environments, units, Box.around(train, units))
+        return cls(numbers, train.environments, units, Box.around(train, units), train.fingerprint)
 
     def document(self, test: Trajectories, *, protocol: str = "clean", warmup: int = 1) -> dict[str, float | None]:
         """Their normalised errors as JSON, named as in `"mean_curve"`; null for one that is not finite."""
@@ -99,6 +104,7 @@ class Yardsticks:
             "environments": list(self.environments),
             "units": describe(self.units),
             "box": describe(self.box),
+            "train": self.train,
         }
         with replacing(path, overwrite=True) as temporary:
             write_tree(temporary, arrays, about)
@@ -113,7 +119,9 @@ class Yardsticks:
             name, e, array = place.removeprefix("['").removesuffix("']").split("/")
             numbers[name][int(e)][array] = values
         units, box = (restore(entry(about, name, dict, str(path))) for name in ("units", "box"))
-        return cls({name: tuple(of_all) for name, of_all in numbers.items()}, environments, units, box)
+        return cls(
+            {name: tuple(of_all) for name, of_all in numbers.items()}, environments, units, box, about.get("train")
+        )
 
     def _squares(self, rule: Yardstick, numbers: list[Numbers], wanted: Batch, first: np.ndarray) -> Array:
         """The squared errors of one yardstick, summed over space, in standard units.
@@ -151,6 +159,10 @@ def yardsticks(
     >>> list(yardsticks(decays, decays))[:4]
     ['persistence', 'mean', 'mean curve', 'linear']
     """
+    expect("train", train, Trajectories, "leadax.load(FILE)")
+    expect("test", test, Trajectories, "leadax.load(FILE)")
+    lookup("protocol", protocol, dict.fromkeys(get_args(Protocol)))
+    check_warmup(warmup, test)
     return Yardsticks.learnt(train, sparse_regression=True).errors(test, protocol=protocol, warmup=warmup)
 
 
