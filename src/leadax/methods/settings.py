@@ -6,9 +6,9 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from ..describe import ONLY_IF_GIVEN
 from ..errors import InputError, lookup
 from ..nets.architecture import architecture
+from ..registry import ONLY_IF_GIVEN
 from ..rollout import TABLEAUX
 from .parameters import as_parameters
 
