@@ -74,6 +74,8 @@ def try_mutant(mutant: Mutant, cache: Path) -> Verdict:
             return verdict(True, "the tests hang")
     if status == -signal.SIGXCPU:
         return verdict(True, "the tests do not end")
+    if status not in (0, 1, 2) or not lines:  # 2: a file of tests could not be imported
+        raise RuntimeError(f"pytest did not run for {mutant.file}, status {status}: this says nothing of the tests")
     failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
     return verdict(status == 1, (failed or lines[-1:] or ["nothing was printed"])[0].split(" - ")[0])
 
