@@ -244,6 +244,7 @@ def warm(work: Callable[[], None], job: str) -> None:
                 for place in saved[len(saved) - keep :]:
                     shutil.rmtree(place)
             life.here()
+        life.here()  # and once it is finished
         work()
     except BaseException:
         traceback.print_exc()
