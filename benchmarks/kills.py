@@ -198,6 +198,8 @@ def _descendants(process: int) -> list[int]:
 def alone() -> None:
     """Import the libraries, and settle that JAX computes in one thread: a fork has no other."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # as the command line does
+    # Commands of their own begin in another folder.
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
     os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     for name in LIBRARIES:
