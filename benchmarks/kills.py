@@ -259,6 +259,11 @@ def kill_often(reference: Path, kind: str, wanted: int, count: Count, chance: ra
         number += 1
 
 
+def _results(life: Life) -> list[Path]:
+    """The results of all parts of a job, the oldest first."""
+    return sorted(life.folder.rglob("result.json"), key=lambda path: path.stat().st_mtime_ns)
+
+
 def warm(work: Callable[[], None], job: str) -> None:
     """Do this in a fork that has done the job from its beginning and from its end: a child of it cannot compile."""
     child = os.fork()
@@ -269,13 +274,14 @@ def warm(work: Callable[[], None], job: str) -> None:
     try:
         life = Life(job, Path(f"{job}-warm"), Path("log"))
         life.here()
-        for keep in (0, 1):  # also from the last checkpoint, and from the one before it
-            for result in list(life.folder.rglob("result.json")):
-                result.unlink()
-                saved = sorted(result.parent.glob("checkpoints/step-*"))
-                for place in saved[len(saved) - keep :]:
-                    shutil.rmtree(place)
-            life.here()
+        for first in range(len(_results(life))):  # as if killed in its first part, in its second …
+            for lost in (0, 1):  # from the last checkpoint, and from the one before it
+                for result in _results(life)[first:]:
+                    result.unlink()
+                    saved = sorted(result.parent.glob("checkpoints/step-*"))
+                    for place in saved[len(saved) - lost :]:
+                        shutil.rmtree(place)
+                life.here()
         life.here()  # and once it is finished
         work()
     except BaseException:
