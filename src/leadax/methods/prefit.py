@@ -15,6 +15,7 @@ from .dynamics import DEFAULT_SOLVER, Flow
 from .infer import levenberg_marquardt
 from .known import Beside, Known
 from .local import Local, forecast
+from .prefit_hidden import begun, explained_whole, whole_forecasts
 from .prepare import Frozen, numbers_as_arrays
 
 REFERENCES = (4, 16)  # steps so many times finer are taken for exact
@@ -27,12 +28,14 @@ class Beginning(NamedTuple):
     """How training begins beside a formula.
 
     - `numbers`: of the formula, shared and specific, with which it alone explains most;
-    - `scale`: of what is left to learn, see `Known`; `finer`: so many times the solver's steps must be shorter.
+    - `scale`: of what is left to learn, see `Known`; `finer`: so many times the solver's steps must be shorter;
+    - `local`: what is hidden and individual, by the formula; None for what is first known of trajectories without it.
     """
 
     numbers: tuple[PyTree, PyTree]
     scale: tuple[float, ...]
     finer: int
+    local: PyTree = None
 
 
 def beginning(method: Known, prepared: Callable[[int], Batch], local: Callable[[Batch], PyTree]) -> Beginning:
@@ -43,7 +46,8 @@ def beginning(method: Known, prepared: Callable[[int], Batch], local: Callable[[
     numbers have found their places. A net can make up for long steps of the solver, a formula cannot: steps are
     shortened until they matter less than 1e-4 of what there is to explain, or 1e-2 of what is left.
 
-    Where a part of the state is hidden there is no point to forecast from, and everything stays as it is.
+    Where a part of the state is hidden there is no point to forecast from but the start: whole trajectories are
+    forecast, and the numbers are found together with hidden starts and individual constants.
 
     **Arguments**
 
@@ -51,31 +55,42 @@ def beginning(method: Known, prepared: Callable[[int], Batch], local: Callable[[
     """
     batch = prepared(1)
     start = jax.tree.map(lambda a: a.astype(batch.states.dtype), method.first_numbers(len(batch.times)))
-    if _hides_something(local(batch), batch):
-        return Beginning(start, (), 1)
+    hides = _hides_something(local(batch), batch)
     arrays, static = eqx.partition(numbers_as_arrays(method, batch.states.dtype), eqx.is_array)
-    about = Frozen(static), arrays
+    explained, ahead_of = (_explained_hidden, whole_forecasts) if hides else (_explained, _ahead)
+    explained, ahead_of = (partial(f, Frozen(static), arrays) for f in (explained, ahead_of))
     rate, still = _rates(batch, local(batch))
-    found, missed, finer = start, still, 1
+    found, own, missed, finer = start, local(batch), still, 1
     for reference in REFERENCES:
         fine = prepared(reference)
-        found, ahead = _explained(*about, start, local(fine), fine)
-        missed = rate(ahead - fine.states)
+        found, own, ahead = explained(start, local(fine), fine)
+        seen = ahead[..., : fine.states.shape[-1]]
+        missed = rate(seen - fine.states)
         limit = max(SOLVER_SHARE * _size(still), REST_SHARE * _size(missed))
         while finer < reference:
             coarse = prepared(finer)
-            if _size(rate(_ahead(*about, found, local(coarse), coarse) - ahead)) <= limit:
-                return Beginning(found, _scale(missed), finer)
+            if _size(rate(ahead_of(found, own, coarse)[..., : seen.shape[-1]] - seen)) <= limit:
+                break
             finer *= 2
-    return Beginning(found, _scale(missed), finer)
+        if finer < reference:
+            break
+    if hides:
+        own = begun(local(batch), own, ahead_of(found, own, batch), batch.states.shape[-1])
+    return Beginning(found, _scale(missed), finer, own if hides else None)
+
+
+def _explained_hidden(static: Frozen, arrays: PyTree, start: PyTree, local: Local, batch: Batch) -> tuple:
+    """The numbers with which the formula alone is best, what is hidden then, and its forecasts."""
+    found, own = explained_whole(static, arrays, start, local, batch)
+    return found, own, whole_forecasts(static, arrays, found, own, batch)
 
 
 @partial(jax.jit, static_argnums=0)
-def _explained(static: Frozen, arrays: PyTree, start: PyTree, local: PyTree, batch: Batch) -> tuple[PyTree, Array]:
-    """The numbers with which the formula alone is best, and its forecasts."""
+def _explained(static: Frozen, arrays: PyTree, start: PyTree, local: PyTree, batch: Batch) -> tuple:
+    """The numbers with which the formula alone is best, what is known of trajectories, and its forecasts."""
     ahead = lambda numbers: _ahead(static, arrays, numbers, local, batch)
     found = levenberg_marquardt(lambda numbers: jnp.where(batch.observed, ahead(numbers) - batch.states, 0.0), start)
-    return found, ahead(found)
+    return found, local, ahead(found)
 
 
 @partial(jax.jit, static_argnums=0)

@@ -86,6 +86,8 @@ class Trainer:
         numbers, static = eqx.partition(self.task.method, eqx.is_array)
         about = (self.task.stages[0].plan, Frozen(static), self.request.sizes, str(jnp.dtype(dtype)))
         local = first_local(self.task.batch, request.layout, dtype)
+        if self.begin is not None and self.begin.local is not None:
+            local = self.begin.local
         if request.start is None:
             known = self.begin and self.begin.numbers
             return _first_states(*about, None, local, numbers, keys, rates, known, self.trend)
