@@ -37,7 +37,7 @@ CASES = {
     "Duffing": Case(lambda p: lambda t, x: [x[1], -0.2 * x[1] + x[0] - p * x[0] ** 3],
                     (0.8, 1.0, 1.2), lambda r: r.normal(size=2), 12, 40),
     "Rössler": Case(lambda p: lambda t, x: [-x[1] - x[2], x[0] + 0.2 * x[1], 0.2 + x[2] * (x[0] - p)],
-                    (4.0, 5.0, 5.7), lambda r: r.normal(size=3) * [4, 4, 0.2] + [0, 0, 0.3], 15, 60),
+                    (4.0, 5.0, 5.7), lambda r: r.normal(size=3) * [3, 3, 0] + [0, 0, 0.3], 15, 60),
     "epidemic": Case(lambda p: lambda t, x: [-p * x[0] * x[1], p * x[0] * x[1] - 0.3 * x[1]],
                      (0.8, 1.2, 1.6), lambda r: np.array([0.9, 0.02]) + np.array([0.1, 0.05]) * r.random(2), 15, 30, 1),
     "logistic": Case(lambda p: lambda t, x: [p * x[0] * (1 - x[0])],
