@@ -57,10 +57,11 @@ def beginning(method: Known, prepared: Callable[[int], Batch], local: Callable[[
     start = jax.tree.map(lambda a: a.astype(batch.states.dtype), method.first_numbers(len(batch.times)))
     hides = _hides_something(local(batch), batch)
     arrays, static = eqx.partition(numbers_as_arrays(method, batch.states.dtype), eqx.is_array)
-    explained, ahead_of = (_explained_hidden, whole_forecasts) if hides else (_explained, _ahead)
-    explained, ahead_of = (partial(f, Frozen(static), arrays) for f in (explained, ahead_of))
+    about = Frozen(static), arrays
+    explained = partial(_explained_hidden if hides else _explained, *about)
+    forecasts: Callable[..., Array] = partial(whole_forecasts if hides else _ahead, *about)
     rate, still = _rates(batch, local(batch))
-    found, own, missed, finer = start, local(batch), still, 1
+    found, own, missed, ahead, finer = start, local(batch), still, batch.states, 1
     for reference in REFERENCES:
         fine = prepared(reference)
         found, own, ahead = explained(start, local(fine), fine)
@@ -69,13 +70,13 @@ def beginning(method: Known, prepared: Callable[[int], Batch], local: Callable[[
         limit = max(SOLVER_SHARE * _size(still), REST_SHARE * _size(missed))
         while finer < reference:
             coarse = prepared(finer)
-            if _size(rate(ahead_of(found, own, coarse)[..., : seen.shape[-1]] - seen)) <= limit:
+            if _size(rate(forecasts(found, own, coarse)[..., : seen.shape[-1]] - seen)) <= limit:
                 break
             finer *= 2
         if finer < reference:
             break
     if hides:
-        own = begun(local(batch), own, ahead_of(found, own, batch), batch.states.shape[-1])
+        own = begun(local(batch), own, ahead, batch.states.shape[-1])
     return Beginning(found, _scale(missed), finer, own if hides else None)
 
 

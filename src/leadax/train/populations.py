@@ -67,8 +67,8 @@ def _most_likely(method: Method, levels: Levels, batch: Batch, first: Population
 
     def round_(loop: tuple[Local, Population], _: None) -> tuple[tuple[Local, Population], None]:
         local, population = loop
-        middle = lambda a: None if a is None else jnp.sum(a * real[..., None], axis=(0, 1)) / jnp.sum(real)
-        mean = Local(middle(local.path[:, :, 0])[None], middle(local.individual))
+        middle = lambda a: jnp.sum(a * real[..., None], axis=(0, 1)) / jnp.sum(real)
+        mean = Local(middle(local.path[:, :, 0])[None], jax.tree.map(middle, local.individual))
 
         def environment(specific: PyTree, local: Local, batch: Batch) -> Posterior:
             dynamics = method.dynamics(levels.shared, specific)
