@@ -215,7 +215,7 @@ def _theophylline(options: argparse.Namespace) -> Iterator[Job]:
     numbers = {name: lx.Parameter(at, shared=True, low=0.0) for name, at in (("ka", 1.5), ("ke", 0.08), ("v", 0.5))}
     formula = lx.OneForAll(known=absorbed, parameters=numbers)
     round_units = lx.Units(mean=(5.0,), scale=(3.0,), time=6.0, hidden_scale=(4.0,))
-    # The weight decay was chosen on made-up subjects with other numbers: 0.01, 0.1 and 1 gave 0.23, 0.21 and 0.30.
+    # The weight decay was chosen on subjects made up with other numbers.
     learnt = [
         (lx.OneForAll(), Latent(hidden=1, individual=2), lx.Recipe(weight_decay=0.1), None, "one-for-all"),
         (formula, Latent(hidden=1, individual=3), lx.Recipe(), round_units, "one-for-all beside the formula"),
