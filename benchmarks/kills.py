@@ -69,6 +69,8 @@ class Life(NamedTuple):
         os.setsid()
         with self.log.open("w") as log:
             os.dup2(log.fileno(), 1), os.dup2(log.fileno(), 2)
+        if lowering := sys.modules.get("jax._src.interpreters.mlir"):  # the threads of its pool are not in a fork
+            lowering.global_thread_pool = lowering.ir.ThreadPool()
         if anew:
             os.execv(sys.executable, [sys.executable, "-m", "leadax.cli", *self.words()])
         status = self.here()
