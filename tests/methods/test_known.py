@@ -249,12 +249,6 @@ def test_the_rest_is_learnt_in_units_of_what_is_left():
     np.testing.assert_allclose(found.scale, 2.0 ** np.round(np.log2(expected)))
 
 
-def test_beside_hidden_states_everything_begins_at_its_start():
-    found, numbers, _ = begin(decays(), hidden=1)
-    assert found[1:] == ((), 1)
-    np.testing.assert_allclose(numbers["rate"], 1.5)
-
-
 def test_a_model_is_saved_by_the_path_of_its_formula(tmp_path):
     model = trained()
     model.save(tmp_path / "model.safetensors")

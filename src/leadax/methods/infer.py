@@ -13,6 +13,7 @@ from ..data.batch import Batch
 from .base import Levels, Method
 from .local import Local, Population, forecast, guessed
 from .prepare import Frozen
+from .weighing import comparable
 
 ITERATIONS = 16
 DENSE = 64  # unknowns up to which the Jacobian is written out
@@ -28,9 +29,9 @@ def inferred(
 
     $$\\sum_k |\\hat x_k(x_0, c) - y_k|^2 / \\sigma^2 + |x_0 - \\bar x|^2 / s^2 + |c - \\bar c|^2 / w^2$$
 
-    over its known points, by the Levenberg–Marquardt method; σ is the residual of training, and the prior, of what
-    was not observed at the first point, is the population of trajectories trained on. All trajectories at once, without
-    randomness.
+    over its known points, by the Levenberg–Marquardt method; σ is the residual of training, which grows with the value
+    where noise does (`leadax.methods.weighing`), and the prior, of what was not observed at the first point, is the
+    population of trajectories trained on. All trajectories at once, without randomness.
 
     **Arguments**
 
@@ -80,7 +81,8 @@ def _one(
 
     def residuals(local: Local) -> tuple:
         predicted = forecast(dynamics, local, trajectory)[..., :observed]
-        off = jnp.where(known, (predicted - trajectory.states) / sigma, 0.0)
+        seen, states = comparable(predicted, trajectory)
+        off = jnp.where(known, (seen - states) / sigma, 0.0)
         prior = jnp.where(free, (local.path[0] - first.path[0]) / spread, 0.0)
         if local.individual is None or first.individual is None or population.individual_spread is None:
             return off, prior
@@ -89,11 +91,15 @@ def _one(
     return levenberg_marquardt(residuals, first)
 
 
-def levenberg_marquardt(residuals: Callable[[PyTree], PyTree], start: PyTree, iterations: int = ITERATIONS) -> PyTree:
+def levenberg_marquardt(
+    residuals: Callable[[PyTree], PyTree], start: PyTree, iterations: int = ITERATIONS, dense: int = DENSE
+) -> PyTree:
     """Arguments that minimise a sum of squares, from a start, in a fixed number of steps.
 
     A step $\\delta$ solves $(J^\\top J + \\mu I) \\delta = -J^\\top r$. It is taken if it lowers the sum; then μ falls,
     otherwise it rises.
+
+    - `dense`: how many unknowns there may be for the Jacobian to be written out; more are dealt with by products alone.
 
     >>> rosenbrock = lambda x: (10 * (x[1] - x[0] ** 2), 1 - x[0])
     >>> levenberg_marquardt(rosenbrock, jnp.array([-1.2, 1.0]), 40).round(3).tolist()
@@ -108,7 +114,7 @@ def levenberg_marquardt(residuals: Callable[[PyTree], PyTree], start: PyTree, it
     def step(loop: tuple, _: None) -> tuple[tuple, None]:
         x, damping = loop
         r, push = jax.linearize(flat, x)
-        proposal = x + _damped_step(push, r, damping, x)
+        proposal = x + _damped_step(push, r, damping, x, dense)
         better = cost(flat(proposal)) < cost(r)
         damping = jnp.where(better, damping / 4, damping * 8)
         return (jnp.where(better, proposal, x), jnp.clip(damping, 1e-6, 1e8)), None
@@ -117,8 +123,10 @@ def levenberg_marquardt(residuals: Callable[[PyTree], PyTree], start: PyTree, it
     return whole(found)
 
 
-def _damped_step(push: Callable[[Array], Array], r: Float[Array, " r"], damping: Array, x: Float[Array, " x"]) -> Array:
-    if len(x) <= DENSE:
+def _damped_step(
+    push: Callable[[Array], Array], r: Float[Array, " r"], damping: Array, x: Float[Array, " x"], dense: int
+) -> Array:
+    if len(x) <= dense:
         jacobian = jax.vmap(push, out_axes=1)(jnp.eye(len(x), dtype=x.dtype))
         # By QR: the normal equations would square the condition number, which float32 cannot afford.
         stacked = jnp.concatenate([jacobian, jnp.sqrt(damping) * jnp.eye(len(x), dtype=x.dtype)])

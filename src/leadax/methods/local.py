@@ -95,6 +95,8 @@ def first_local(batch: Batch, layout: Layout, dtype: DTypeLike) -> "Local | tupl
         derivative = _standardised(_slopes(times, derivative, present), present)
         layers.append(derivative)
     whole = np.concatenate(layers, axis=-1)[..., : states.shape[-1] + layout.hidden]
+    if layout.from_zero:
+        whole[:, :, 0, ..., states.shape[-1] :] = 0.0
     constants = on_device(np.zeros((*times.shape[:2], layout.individual)), dtype) if layout.individual else None
     return Local(on_device(whole, dtype), constants)
 
@@ -102,6 +104,7 @@ def first_local(batch: Batch, layout: Layout, dtype: DTypeLike) -> "Local | tupl
 def population_of(local: Local, batch: Batch, residual: Float[Array, " observed"]) -> Population:
     """The prior for new trajectories, from those that were trained on."""
     real = batch.complete[:, :, 0].astype(residual.dtype)
+    assert batch.noise is not None, "where states are inferred there is a noise level"
     starts = local.path[:, :, 0]
     starts = starts.reshape(*starts.shape[:2], -1, starts.shape[-1]).mean(axis=2)
     individual = spread = None
@@ -109,9 +112,10 @@ def population_of(local: Local, batch: Batch, residual: Float[Array, " observed"
         individual, spread = _mean(local.individual, real), widths(local.individual, real)
     centre = jnp.sum(starts * real[..., None], axis=(0, 1), keepdims=True) / jnp.sum(real)
     variance = jnp.sum((starts - centre) ** 2 * real[..., None], axis=(0, 1)) / jnp.sum(real)
-    return Population(
-        _mean(starts, real), jnp.maximum(jnp.sqrt(variance), SMALLEST_WIDTH), individual, spread, residual
-    )
+    # The starts of hidden channels may be known better than that.
+    hidden = jnp.arange(starts.shape[-1]) >= len(residual)
+    least = jnp.where(hidden, jnp.minimum(batch.noise[0, 0], SMALLEST_WIDTH), SMALLEST_WIDTH)
+    return Population(_mean(starts, real), jnp.maximum(jnp.sqrt(variance), least), individual, spread, residual)
 
 
 def blank_population(layout: Layout, environments: int) -> "Population | tuple[()]":

@@ -15,6 +15,7 @@ from .dynamics import DEFAULT_SOLVER, Flow
 from .infer import levenberg_marquardt
 from .known import Beside, Known
 from .local import Local, forecast
+from .mixed import Effects, begun, fitted_whole, forecast_whole
 from .prepare import Frozen, numbers_as_arrays
 
 REFERENCES = (4, 16)  # steps so many times finer are taken for exact
@@ -27,12 +28,14 @@ class Beginning(NamedTuple):
     """How training begins beside a formula.
 
     - `numbers`: of the formula, shared and specific, with which it alone explains most;
-    - `scale`: of what is left to learn, see `Known`; `finer`: so many times the solver's steps must be shorter.
+    - `scale`: of what is left to learn, see `Known`; `finer`: so many times the solver's steps must be shorter;
+    - `local`: what the formula alone says of trajectories; None where it says nothing that data do not show.
     """
 
     numbers: tuple[PyTree, PyTree]
     scale: tuple[float, ...]
     finer: int
+    local: PyTree = None
 
 
 def beginning(method: Known, prepared: Callable[[int], Batch], local: Callable[[Batch], PyTree]) -> Beginning:
@@ -43,7 +46,8 @@ def beginning(method: Known, prepared: Callable[[int], Batch], local: Callable[[
     numbers have found their places. A net can make up for long steps of the solver, a formula cannot: steps are
     shortened until they matter less than 1e-4 of what there is to explain, or 1e-2 of what is left.
 
-    Where a part of the state is hidden there is no point to forecast from, and everything stays as it is.
+    Where a part of the state is hidden, or the formula has individual constants, whole trajectories are forecast
+    instead (`leadax.methods.mixed`).
 
     **Arguments**
 
@@ -51,10 +55,10 @@ def beginning(method: Known, prepared: Callable[[int], Batch], local: Callable[[
     """
     batch = prepared(1)
     start = jax.tree.map(lambda a: a.astype(batch.states.dtype), method.first_numbers(len(batch.times)))
-    if _hides_something(local(batch), batch):
-        return Beginning(start, (), 1)
     arrays, static = eqx.partition(numbers_as_arrays(method, batch.states.dtype), eqx.is_array)
     about = Frozen(static), arrays
+    if _whole_only(local(batch), batch):
+        return _from_starts(about, start, prepared, local)
     rate, still = _rates(batch, local(batch))
     found, missed, finer = start, still, 1
     for reference in REFERENCES:
@@ -68,6 +72,29 @@ def beginning(method: Known, prepared: Callable[[int], Batch], local: Callable[[
                 return Beginning(found, _scale(missed), finer)
             finer *= 2
     return Beginning(found, _scale(missed), finer)
+
+
+def _from_starts(
+    about: tuple[Frozen, PyTree],
+    numbers: tuple[PyTree, PyTree],
+    prepared: Callable[[int], Batch],
+    local: Callable[[Batch], PyTree],
+) -> Beginning:
+    """The same by forecasts of whole trajectories, with steps that are shortened until they matter little."""
+    finer, begin = 1, Effects(numbers, local(prepared(1)).individual)
+    while True:
+        batch = prepared(finer)
+        begin = fitted_whole(*about, begin, local(batch), batch)
+        left, found = forecast_whole(*about, begin, local(batch), batch)
+        fine = prepared(2 * finer)
+        _, better = forecast_whole(*about, begin, local(fine), fine)
+        off = np.where(np.asarray(batch.observed), np.asarray(found - better)[..., : batch.states.shape[-1]], 0.0)
+        matters = np.sqrt(np.sum(off**2) / np.sum(np.asarray(batch.observed)))
+        good = matters <= max(SOLVER_SHARE, REST_SHARE * _size(np.asarray(left)))
+        if good or 2 * finer > max(REFERENCES):
+            scale = _scale(np.asarray(left, float))
+            return Beginning(begin.numbers, scale, finer, begun(local(batch), begin, found, batch.states.shape[-1]))
+        finer *= 2
 
 
 @partial(jax.jit, static_argnums=0)
@@ -121,5 +148,6 @@ def _scale(missed: np.ndarray) -> tuple[float, ...]:
     return tuple(float(2.0**power) for power in np.round(np.log2(good)))
 
 
-def _hides_something(local: PyTree, batch: Batch) -> bool:
-    return isinstance(local, Local) and local.path.shape[-1] > batch.states.shape[-1]
+def _whole_only(local: PyTree, batch: Batch) -> bool:
+    """Whether something is hidden or individual: then no point shows the whole state, or what comes next."""
+    return isinstance(local, Local) and (local.individual is not None or local.path.shape[-1] > batch.states.shape[-1])

@@ -11,6 +11,7 @@ from ..data.batch import Batch
 from ..methods import Levels, Method
 from ..methods.local import Local, Population, forecast, population_of
 from ..methods.prepare import Frozen
+from ..methods.weighing import comparable
 
 
 def with_population(method: Method, levels: Levels, batch: Batch) -> Levels:
@@ -34,7 +35,8 @@ def _population(static: Frozen, numbers: PyTree, levels: Levels, batch: Batch) -
 
 
 def _residual(predicted: Array, batch: Batch) -> Array:
-    """The root mean square error of each observed channel."""
-    off = jnp.where(batch.observed, predicted[..., : batch.states.shape[-1]] - batch.states, 0.0)
+    """The root mean square error of each observed channel, in the units of `comparable`."""
+    seen, states = comparable(predicted[..., : batch.states.shape[-1]], batch)
+    off = jnp.where(batch.observed, seen - states, 0.0)
     axes = tuple(range(off.ndim - 1))
     return jnp.sqrt(jnp.sum(off**2, axis=axes) / jnp.maximum(jnp.sum(batch.observed, axis=axes, dtype=off.dtype), 1))

@@ -88,6 +88,7 @@ class Trainer:
         local = first_local(self.task.batch, request.layout, dtype)
         if request.start is None:
             known = self.begin and self.begin.numbers
+            local = local if self.begin is None or self.begin.local is None else self.begin.local
             return _first_states(*about, None, local, numbers, keys, rates, known, self.trend)
         template = jax.eval_shape(partial(_first_states, *about, None, ()), numbers, keys, rates).levels
         levels = fill(template, flatten(cast(request.start.levels._replace(local=()), dtype)), "`start`")
