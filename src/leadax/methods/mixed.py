@@ -17,7 +17,7 @@ from .local import Local, forecast, widths
 from .prepare import Frozen
 from .weighing import comparable
 
-ROUNDS = 3  # in which the widths of constants and errors follow what was found
+ROUNDS, ITERATIONS = 4, 6  # after each round, the widths of constants and errors follow what was found
 DENSE_ENTRIES = 20_000_000  # of a Jacobian that is written out
 
 
@@ -32,32 +32,39 @@ class Effects(NamedTuple):
 
 
 @partial(jax.jit, static_argnums=0)
-def fitted_whole(static: Frozen, arrays: PyTree, start: Effects, local: Local, batch: Batch) -> Effects:
-    """The numbers φ and the constants c of the formula that are most likely, by the Levenberg–Marquardt method.
+def numbers_alone(static: Frozen, arrays: PyTree, start: Effects, local: Local, batch: Batch) -> Effects:
+    """The numbers φ with which the formula explains whole trajectories best, by the Levenberg–Marquardt method.
 
-    First φ alone, then both minimise $\\sum |\\hat x - y|^2 / r^2 + \\sum c^2 / w^2$ over all observed values: r, the
-    error, and w, the width of the constants, follow from what the round before has found. Trajectories start at their
-    first observation, and hidden channels at 0.
+    Trajectories start at their first observation, hidden channels at 0, and constants stay as they are.
     """
     method: Known = eqx.combine(arrays, static.tree)
+    misses = lambda numbers: _misses(method, start._replace(numbers=numbers), local, batch)
+    return start._replace(numbers=levenberg_marquardt(misses, start.numbers))
+
+
+@partial(jax.jit, static_argnums=0)
+def with_effects(static: Frozen, arrays: PyTree, start: Effects, local: Local, batch: Batch) -> Effects:
+    """The same with the constants c of each trajectory.
+
+    Both minimise $\\sum |\\hat x - y|^2 / r^2 + \\sum c^2 / w^2$ over all observed values. The error r and the width w
+    of the constants follow from what the round before has found.
+    """
+    method: Known = eqx.combine(arrays, static.tree)
+    assert start.individual is not None
     real = batch.complete[:, :, 0].astype(batch.states.dtype)
     misses = lambda effects: _misses(method, effects, local, batch)
-    alone = lambda numbers: misses(start._replace(numbers=numbers))
-    begin = start._replace(numbers=levenberg_marquardt(alone, start.numbers))
-    if start.individual is None:
-        return begin
-    unknown = sum(leaf.size for leaf in jax.tree.leaves(begin))
+    unknown = sum(leaf.size for leaf in jax.tree.leaves(start))
     dense = unknown if unknown * batch.states.size <= DENSE_ENTRIES else DENSE
 
     def once(found: tuple[Effects, Array], _: None) -> tuple[tuple[Effects, Array], None]:
         effects, width = found
         error = jnp.broadcast_to(_error(misses(effects), batch), batch.states.shape)
         residuals = lambda e: (misses(e) / error, e.individual / jnp.broadcast_to(width, e.individual.shape))
-        effects = levenberg_marquardt(residuals, effects, dense=dense)
+        effects = levenberg_marquardt(residuals, effects, ITERATIONS, dense)
         assert effects.individual is not None
         return (effects, widths(effects.individual, real)), None
 
-    first = begin, jnp.ones(start.individual.shape[-1], batch.states.dtype)
+    first = start, jnp.ones(start.individual.shape[-1], batch.states.dtype)
     return jax.lax.scan(once, first, None, ROUNDS)[0][0]
 
 

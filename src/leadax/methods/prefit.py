@@ -15,7 +15,7 @@ from .dynamics import DEFAULT_SOLVER, Flow
 from .infer import levenberg_marquardt
 from .known import Beside, Known
 from .local import Local, forecast
-from .mixed import Effects, begun, fitted_whole, forecast_whole
+from .mixed import Effects, begun, forecast_whole, numbers_alone, with_effects
 from .prepare import Frozen, numbers_as_arrays
 
 REFERENCES = (4, 16)  # steps so many times finer are taken for exact
@@ -84,17 +84,21 @@ def _from_starts(
     finer, begin = 1, Effects(numbers, local(prepared(1)).individual)
     while True:
         batch = prepared(finer)
-        begin = fitted_whole(*about, begin, local(batch), batch)
-        left, found = forecast_whole(*about, begin, local(batch), batch)
+        known = local(batch), batch
+        begin = numbers_alone(*about, begin, *known)
+        left, found = forecast_whole(*about, begin, *known)
         fine = prepared(2 * finer)
         _, better = forecast_whole(*about, begin, local(fine), fine)
         off = np.where(np.asarray(batch.observed), np.asarray(found - better)[..., : batch.states.shape[-1]], 0.0)
         matters = np.sqrt(np.sum(off**2) / np.sum(np.asarray(batch.observed)))
-        good = matters <= max(SOLVER_SHARE, REST_SHARE * _size(np.asarray(left)))
-        if good or 2 * finer > max(REFERENCES):
-            scale = _scale(np.asarray(left, float))
-            return Beginning(begin.numbers, scale, finer, begun(local(batch), begin, found, batch.states.shape[-1]))
+        if matters <= max(SOLVER_SHARE, REST_SHARE * _size(np.asarray(left))) or 2 * finer > max(REFERENCES):
+            break
         finer *= 2
+    if begin.individual is not None:
+        begin = with_effects(*about, begin, *known)
+        left, found = forecast_whole(*about, begin, *known)
+    scale = _scale(np.asarray(left, float))
+    return Beginning(begin.numbers, scale, finer, begun(known[0], begin, found, batch.states.shape[-1]))
 
 
 @partial(jax.jit, static_argnums=0)
