@@ -96,6 +96,21 @@ def test_batches_know_the_noise_where_starts_are_inferred():
         np.testing.assert_allclose(batch.noise[..., 2:], 1.0)
 
 
+@pytest.mark.parametrize("noise", [0.0, 0.05])
+def test_doses_are_no_noise(noise):
+    """A curve that jumps at doses, most of them between points, has as much noise as it has from dose to dose."""
+    rng, times = np.random.default_rng(0), np.arange(0, 40, 0.25)
+    doses = np.zeros((1, 6, len(times), 1))
+    doses[:, :, rng.permutation(len(times))[:20]] = 1.0
+    states = np.zeros((1, 6, len(times), 1))
+    for k in range(1, len(times)):
+        states[:, :, k] = (states[:, :, k - 1] + doses[:, :, k - 1]) * np.exp(-0.1)
+    states += noise * rng.standard_normal(states.shape)
+    states[:, ::2, 5::3] = np.nan
+    data = Trajectories.from_arrays(times, states, channels=["c"], inputs=doses, input_kinds=["impulse:c"])
+    np.testing.assert_allclose(noise_level(data), noise, rtol=0.2, atol=1e-3)
+
+
 def test_noise_that_grows_with_the_value():
     data, _ = oscillators(0.05)
     layout = layout_for(data, Units.measured(data), Latent("15%", hidden=1, from_zero=True))
