@@ -25,7 +25,13 @@ import leadax as lx
 
 GROUPS, TOLD, TISSUE = 5, 6, 40.0  # told: no drug at the beginning, and five points; the unit of the hidden channel
 JOURNAL = Path("runs/remifentanil.json")
-MODELS = {"one compartment": (1, 1), "two compartments": (2, 1), "two compartments, age and lean mass": (2, 3)}
+# Compartments, covariates and points told. The last is no forecast: what it leaves is mostly noise.
+MODELS = {
+    "one compartment": (1, 1, TOLD),
+    "two compartments": (2, 1, TOLD),
+    "two compartments, age and lean mass": (2, 3, TOLD),
+    "all points told, two compartments": (2, 1, 999),
+}
 
 
 def patients(file: Path) -> lx.Trajectories:
@@ -83,8 +89,9 @@ def by_leadax(data: lx.Trajectories, kept: list[int], out: list[int], steps: int
     return np.pad(found, [(0, 0), (0, data.times.shape[2] - found.shape[1])])
 
 
-def by_compartments(data: lx.Trajectories, kept: list[int], out: list[int], count: int, covariates: int) -> np.ndarray:
+def by_compartments(data: lx.Trajectories, kept: list[int], out: list[int], model: str) -> np.ndarray:
     """The same by maximum a posteriori."""
+    count, covariates, told = MODELS[model]
     times, conc, inputs = data.times[0], data.states[0, :, :, 0], data.inputs[0]
     last = np.nanmax(times, axis=1, keepdims=True)
     age, lean = np.log(np.nanmax(inputs[..., 1:], axis=1) / [40.0, 55.0]).T
@@ -95,7 +102,7 @@ def by_compartments(data: lx.Trajectories, kept: list[int], out: list[int], coun
     with jax.enable_x64(True):
         prior = compartments.population(count, everyone.some(kept))
         held = everyone.some(out)
-        return compartments.forecasts(prior, held, np.cumsum(held.seen, axis=1) <= TOLD)
+        return compartments.forecasts(prior, held, np.cumsum(held.seen, axis=1) <= told)
 
 
 def compared(file: Path, steps: int, only: str = "", groups: Sequence[int] = range(GROUPS)) -> list[dict]:
@@ -110,11 +117,7 @@ def compared(file: Path, steps: int, only: str = "", groups: Sequence[int] = ran
             out = [i for i in range(data.times.shape[1]) if i % GROUPS == group]
             kept = [i for i in range(data.times.shape[1]) if i % GROUPS != group]
             begin = time.perf_counter()
-            found = (
-                by_leadax(data, kept, out, steps)
-                if name == "leadax"
-                else by_compartments(data, kept, out, *MODELS[name])
-            )
+            found = by_leadax(data, kept, out, steps) if name == "leadax" else by_compartments(data, kept, out, name)
             truth = data.states[0, out, :, 0]
             seen = np.isfinite(truth)
             after = seen & (np.cumsum(seen, axis=1) > TOLD)

@@ -107,7 +107,7 @@ class Training:
         tyro.conf.arg(
             metavar="auto|none|STD|P%",
             help="Noise in the data, as a part of each channel's spread: auto, estimated; none; or a number. As a part "
-            "of each value: 15%%. With noise, the start of each trajectory is inferred, not believed.",
+            "of each value: 15%. With noise, the start of each trajectory is inferred, not believed.",
         ),
     ] = "auto"
     hidden: int = 0
@@ -148,6 +148,8 @@ class Training:
             check_count(option_of(name), getattr(self, name))
         for name in ("hidden", "individual"):
             check_count(option_of(name), getattr(self, name), least=0)
+        if self.hidden_from_zero and not self.hidden:
+            raise InputError("`--hidden-from-zero` is about hidden channels: give their number with `--hidden`")
         parsed_noise(self.noise)
         check_seed(self.seed)
         check_division("--validate", self.validate)
@@ -172,7 +174,7 @@ class Training:
         from ..data.latent import Latent
 
         given = (self.noise, self.hidden, self.individual)
-        if self.preset is not None and given == ("auto", 0, 0):
+        if self.preset is not None and given == ("auto", 0, 0):  # without hidden channels none starts at 0
             return None
         return Latent(parsed_noise(self.noise), self.hidden, self.individual, self.hidden_from_zero)
 
