@@ -12,18 +12,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-STARTS = {1: np.log([10.0, 2.6]), 2: np.log([6.0, 2.6, 10.0, 1.5])}  # volume, clearance; then volume, flow of a tissue
+# Volume and clearance; then the volume and the flow of each tissue.
+STARTS = {1: np.log([10.0, 2.6]), 2: np.log([6.0, 2.6, 10.0, 1.5]), 3: np.log([5.0, 2.6, 9.0, 2.0, 5.0, 0.08])}
 ROUNDS, ITERATIONS = 15, 30
-FLOOR, SHARE = 0.32, 0.18  # noise of a value: both together, times a number that is found
+SHARE = 0.18  # of a value; together with a floor it is the noise, times a number that is found
 
 
 class Patients(NamedTuple):
-    """Padded rows: times, concentrations (0 where none), rates, which were measured; and covariates with a 1 first."""
+    """Padded rows: times, concentrations (0 where none), rates, which were measured; the least noise of each patient;
+    and covariates with a 1 first."""
 
     times: np.ndarray
     conc: np.ndarray
     rates: np.ndarray
     seen: np.ndarray
+    floor: np.ndarray
     about: np.ndarray
 
     def some(self, places: list[int]) -> "Patients":
@@ -61,10 +64,10 @@ def curve(logs: jax.Array, times: jax.Array, rates: jax.Array) -> jax.Array:
 
 def misses(logs: jax.Array, patient: tuple) -> jax.Array:
     """Differences from what was measured in units of the noise, which grows with the value."""
-    times, conc, rates, seen = patient
+    times, conc, rates, seen, floor = patient
     found = curve(logs, times, rates)
     size = (jnp.abs(found) + conc) / 2
-    return jnp.where(seen, (found - conc) / jnp.sqrt(FLOOR**2 + (SHARE * size) ** 2), 0.0)
+    return jnp.where(seen, (found - conc) / jnp.sqrt(floor**2 + (SHARE * size) ** 2), 0.0)
 
 
 @partial(jax.jit, static_argnums=0)
@@ -95,7 +98,7 @@ def population(compartments: int, patients: Patients) -> Prior:
     keep = np.diag([0.0, *[1.0] * (about.shape[1] - 1)])  # slopes are kept small by one patient's worth
     for _ in range(ROUNDS):
         z, spread, off = map(
-            np.array, fitted(ITERATIONS, patients[:4], about @ prior.slopes, prior.root, prior.noise, z)
+            np.array, fitted(ITERATIONS, patients[:5], about @ prior.slopes, prior.root, prior.noise, z)
         )
         slopes = np.linalg.solve(about.T @ about + keep, about.T @ z)
         apart = z - about @ slopes
@@ -107,6 +110,6 @@ def population(compartments: int, patients: Patients) -> Prior:
 def forecasts(prior: Prior, patients: Patients, told: np.ndarray) -> np.ndarray:
     """Concentrations of new patients from the points that are told."""
     mean = patients.about @ prior.slopes
-    known = (*patients[:3], patients.seen & told)
+    known = (*patients[:3], patients.seen & told, patients.floor)
     z, *_ = fitted(ITERATIONS, known, mean, prior.root, prior.noise, mean)
     return np.array(jax.vmap(curve)(z, patients.times, patients.rates))
