@@ -6,7 +6,8 @@ Every file must end with the same bits (but for times), none may be left over, a
 Counts are kept in the journal: the same command goes on from there. One life in ten begins in a fork of this process,
 which has imported the libraries but not started JAX, and takes three seconds or more; so do all lives of `reproduce`,
 whose workers are processes of their own. The others begin in a fork of a process that has done the job once, so that
-nothing is compiled again: half a second. All use one core, since threads of JAX do not survive a fork. Linux only.
+nothing is compiled again: half a second. Where something is, such a fork is stuck; it is killed, and the next life of
+its folder is a new process. All use one core, since threads of JAX do not survive a fork. Linux only.
 """
 
 import argparse
@@ -23,6 +24,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,6 +46,7 @@ JOBS = {
 SHARES = {"train": 0.4, "adapt": 0.25, "compare": 0.3, "reproduce": 0.05}
 COLD = {"reproduce": 1.0}  # the share of lives that start JAX anew
 LIMIT = 300.0  # seconds that a life may take
+IDLE = 10.0  # seconds without any work after which it is stuck
 TIMES = {"seconds", "steps_per_second", "minutes", "run", "sha256", "model_sha256", "yardsticks_sha256"}
 
 
@@ -58,13 +61,18 @@ class Life(NamedTuple):
     folder: Path
     log: Path
 
-    def begin(self) -> int:
+    def begin(self, *, anew: bool = False) -> int:
+        """A child at work: a fork, or a command of its own."""
         child = os.fork()
         if child:
             return child
         os.setsid()
         with self.log.open("w") as log:
             os.dup2(log.fileno(), 1), os.dup2(log.fileno(), 2)
+        if lowering := sys.modules.get("jax._src.interpreters.mlir"):  # the threads of its pool are not in a fork
+            lowering.global_thread_pool = lowering.ir.ThreadPool()
+        if anew:
+            os.execv(sys.executable, [sys.executable, "-m", "leadax.cli", *self.words()])
         status = self.here()
         sys.stdout.flush()
         os._exit(status)
@@ -73,29 +81,32 @@ class Life(NamedTuple):
         """In this process."""
         from leadax.cli import run
 
-        return run([*JOBS[self.job], "--runs" if self.job == "reproduce" else "--out", str(self.folder)])
+        return run(self.words())
 
-    def whole(self) -> None:
-        """From beginning to end, without a kill."""
-        status = os.waitstatus_to_exitcode(os.waitpid(self.begin(), 0)[1])
+    def words(self) -> list[str]:
+        """What is typed after `leadax`."""
+        return [*JOBS[self.job], "--runs" if self.job == "reproduce" else "--out", str(self.folder)]
+
+    def whole(self, *, anew: bool = False) -> None:
+        """To the end, without a kill."""
+        status = os.waitstatus_to_exitcode(os.waitpid(self.begin(anew=anew), 0)[1])
         if status != 0:
             raise Difference(f"{self.job} failed with status {status}: {self.log.read_text()[-2000:]}")
 
-    def cut_short(self, chance: random.Random) -> bool:
-        """Kill it at some moment. Returns whether it lived so long."""
-        before, begin = self._checkpoints(), time.monotonic()
-        child = self.begin()
-        if chance.random() < 0.8:  # most kills come after a new checkpoint, the others anywhere
-            while self._checkpoints() <= before and not _ended(child):
-                time.sleep(0.005)
-                if time.monotonic() - begin > LIMIT:
-                    raise Difference(f"{self.job} hangs: {self.log.read_text()[-2000:]}")
+    def cut_short(self, chance: random.Random, *, anew: bool = False) -> str:
+        """Kill it at some moment. Returns whether it `ended` before, was `killed`, or was `stuck` and then killed."""
+        child, fate = self.begin(anew=anew), "killed"
+        if chance.random() < 0.8 and not self._wait_for_checkpoint(child):
+            # A fork of a process that has compiled something cannot compile: its threads are gone.
+            if anew:
+                raise Difference(f"{self.job} hangs: {self.log.read_text()[-2000:]}")
+            fate = "stuck"
         time.sleep(chance.uniform(0.0, chance.choice((0.02, 0.2, 1.0))))
         if _ended(child):
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
             if status != 0:
                 raise Difference(f"{self.job} failed with status {status}: {self.log.read_text()[-2000:]}")
-            return False
+            return "ended"
         family = _descendants(child)
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
@@ -104,6 +115,17 @@ class Life(NamedTuple):
             if time.monotonic() > limit:
                 raise Difference(f"{self.job} left processes behind: {[p for p in family if _alive(p)]}")
             time.sleep(0.01)
+        return fate
+
+    def _wait_for_checkpoint(self, child: int) -> bool:
+        """Most kills come after a new checkpoint. Returns False if the child computes nothing any more."""
+        before, begin, computed, moved = self._checkpoints(), time.monotonic(), 0.0, time.monotonic()
+        while self._checkpoints() <= before and not _ended(child):
+            time.sleep(0.005)
+            if (now := _computed([child, *_descendants(child)])) != computed:
+                computed, moved = now, time.monotonic()
+            if time.monotonic() - moved > IDLE or time.monotonic() - begin > LIMIT:
+                return False
         return True
 
     def _checkpoints(self) -> set[str]:
@@ -156,6 +178,16 @@ def _alive(process: int) -> bool:
         return False
 
 
+def _computed(processes: list[int]) -> float:
+    """The time that processes have computed, in ticks of the clock."""
+    total = 0.0
+    for process in processes:
+        with suppress(OSError):
+            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+            total += int(fields[11]) + int(fields[12])
+    return total
+
+
 def _descendants(process: int) -> list[int]:
     try:
         tasks = Path(f"/proc/{process}/task").glob("*/children")
@@ -168,6 +200,8 @@ def _descendants(process: int) -> list[int]:
 def alone() -> None:
     """Import the libraries, and settle that JAX computes in one thread: a fork has no other."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # as the command line does
+    # Commands of their own begin in another folder.
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
     os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     for name in LIBRARIES:
@@ -214,17 +248,22 @@ def kill_often(reference: Path, kind: str, wanted: int, count: Count, chance: ra
     number = 0
     while not count.over(kind, wanted):
         life = Life(count.job, Path(f"{count.job}-{kind}-{number}"), Path("log"))
-        ended = False
-        while not ended and not count.over(kind, wanted):
-            ended = not life.cut_short(chance)
-            count.add(kind, not ended)
-        if not ended:
-            life.whole()
+        fate = ""
+        while fate != "ended" and not count.over(kind, wanted):
+            fate = life.cut_short(chance, anew=fate == "stuck")
+            count.add(kind, fate != "ended")
+        if fate != "ended":
+            life.whole(anew=True)
         compare(reference, life.folder)
         shutil.rmtree(life.folder)
         ends = count.add("ends")
         print(f"{count.job}: {count.add(kind, 0)} kills ({kind}), {ends} ends with the same bits", flush=True)
         number += 1
+
+
+def _results(life: Life) -> list[Path]:
+    """The results of all parts of a job, the oldest first."""
+    return sorted(life.folder.rglob("result.json"), key=lambda path: path.stat().st_mtime_ns)
 
 
 def warm(work: Callable[[], None], job: str) -> None:
@@ -237,13 +276,15 @@ def warm(work: Callable[[], None], job: str) -> None:
     try:
         life = Life(job, Path(f"{job}-warm"), Path("log"))
         life.here()
-        for keep in (0, 1):  # also from the last checkpoint, and from the one before it
-            for result in list(life.folder.rglob("result.json")):
-                result.unlink()
-                saved = sorted(result.parent.glob("checkpoints/step-*"))
-                for place in saved[len(saved) - keep :]:
-                    shutil.rmtree(place)
-            life.here()
+        for first in range(len(_results(life))):  # as if killed in its first part, in its second …
+            for lost in (0, 1):  # from the last checkpoint, and from the one before it
+                for result in _results(life)[first:]:
+                    result.unlink()
+                    saved = sorted(result.parent.glob("checkpoints/step-*"))
+                    for place in saved[len(saved) - lost :]:
+                        shutil.rmtree(place)
+                life.here()
+        life.here()  # and once it is finished
         work()
     except BaseException:
         traceback.print_exc()

@@ -45,12 +45,7 @@ def plain_forecast(weight, path, constants, times, restart=None):
     return np.array(found)
 
 
-def plain_width(individual) -> float:
-    """The root mean square constant of the real trajectories."""
-    return max(0.05, np.sqrt(np.mean([individual[place] ** 2 for place, _, _ in trajectories()])))
-
-
-def plain_sums(levels: Levels, restart, width):
+def plain_sums(levels: Levels, restart):
     """Squared errors, their number, what ties pieces together, and the prior; with the points that Ω looks at."""
     f, g, path, individual = (np.asarray(leaf) for leaf in jax.tree.leaves(levels))
     error = count = tie = prior = 0.0
@@ -67,16 +62,15 @@ def plain_sums(levels: Levels, restart, width):
             if k > 0 and restart[k]:
                 tie += np.sum((found[k] - own[k]) ** 2)
             points[e].append(np.concatenate([found[k], c]))
-        prior += own[0, 2] ** 2 + (c[0] / width) ** 2
+        prior += own[0, 2] ** 2 + c[0] ** 2
     return error, count, tie, prior, points
 
 
 def plain_value(levels: Levels, restart, decay: float, frozen=None):
     """The loss; `frozen`: levels that its weights, and the points that Ω looks at, come from."""
     frozen = frozen or levels
-    width = plain_width(np.asarray(frozen.local.individual))
-    error, count, tie, prior, _ = plain_sums(levels, restart, width)
-    present, *_, points = plain_sums(frozen, restart, width)
+    error, count, tie, prior, _ = plain_sums(levels, restart)
+    present, *_, points = plain_sums(frozen, restart)
     f, g = (np.asarray(leaf) for leaf in jax.tree.leaves(levels)[:2])
     penalty = sum(np.mean([np.sum((x @ g[e]) ** 2) for x in points[e]]) for e in range(2))
     squares = 4 * (np.sum(f**2) + np.sum(g**2))

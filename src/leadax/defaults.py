@@ -27,7 +27,7 @@ WEIGHT_DECAY = 0.01
 LEARNING_RATE = 1e-3
 # Where nets begin at a polynomial that leaves little to learn, they should not learn in large steps. The learning rate
 # is this times what is left, as a part of the rates of the data; at least the other, at most 1, of the usual one.
-HASTE, SLOWEST = 9.0, 0.01
+HASTE, SLOWEST = 9.0, 0.001
 VECTOR_NET = partial(MLP, degree=1)
 
 

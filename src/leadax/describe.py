@@ -12,9 +12,6 @@ from ._atomic import one_line
 from .errors import InputError, LeadaxError
 from .registry import class_named, name_of, object_named
 
-# Metadata of a field that is described only if it differs from its default: settings that came later do not change the
-# descriptions of methods that do without them.
-ONLY_IF_GIVEN = {"only_if_given": True}
 NUMBERS = ("nan", "inf", "-inf")  # those that JSON has no word for
 
 

@@ -13,6 +13,10 @@ T = TypeVar("T")
 MAIN = "__main__"  # the module of a script, a notebook or a session
 _REGISTRIES: "list[Registry[Any]]" = []
 
+# Metadata of a field that is described only if it differs from its default: settings that came later do not change the
+# descriptions of methods that do without them.
+ONLY_IF_GIVEN = {"only_if_given": True}
+
 
 class Registry(Mapping[str, Callable[..., T]], Generic[T]):
     """Builders by name. `find` also takes `package.module:Name`, an import path that a user typed.

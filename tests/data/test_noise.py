@@ -63,6 +63,24 @@ def test_a_hidden_half_is_noticed(noise):
     assert min(unexplained(only(0)), unexplained(only(1))) > 0.4
 
 
+def test_what_is_hidden_is_noticed_where_trajectories_start_alike():
+    """Their nearest states are each other's: only other times tell that the same amount may rise or fall."""
+    t, doses = np.linspace(0, 12, 14), np.array([1.0, 1.3, 1.6, 1.9])[:, None]
+    blood = np.stack([doses * k / (k - 0.3) * (np.exp(-0.3 * t) - np.exp(-k * t)) for k in (0.7, 1.0, 1.5)])
+    assert unexplained(Trajectories.from_arrays(t, blood[..., None])) > 0.25
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.2])
+def test_irregular_times_are_no_alarm(noise):
+    """Growth at a rate that the state determines: the mean rate up to the next point depends on how far that is."""
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        t = np.sort(rng.uniform(0, 10, (2, 4, 12)))
+        x = 1 / (1 + 15 * np.exp(-np.array([0.6, 1.0])[:, None, None] * t))
+        x = x + noise * x.std() * rng.normal(size=x.shape)
+        assert unexplained(Trajectories.from_arrays(t, x[..., None])) < 0.2
+
+
 def test_nobody_can_tell_from_little():
     assert np.isnan(unexplained(Trajectories.from_arrays(range(4), np.ones((1, 1, 4, 1)))))
     assert np.isnan(unexplained(Trajectories.from_arrays(range(30), np.ones((1, 1, 30, 1)))))

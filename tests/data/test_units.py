@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 from leadax.data import Trajectories
+from leadax.data.forcing import driving
+from leadax.data.latent import Latent, layout_for, units_for
 from leadax.data.units import Box, Units
 from leadax.errors import InputError
 
@@ -84,3 +86,24 @@ def test_a_box_around_the_data():
 def test_units_that_are_none_are_refused(numbers):
     with pytest.raises(InputError, match="units"):
         Units(*numbers)
+
+
+def test_doses_of_hidden_channels_are_of_size_one():
+    """Nets and priors see amounts of the size one, formulas those of the data; what was given before is kept."""
+    doses = np.array([[[[300.0, 1.0], [0.0, 1.0]], [[400.0, 1.0], [np.nan, 1.0]]]])
+    data = Trajectories.from_arrays(
+        [0.0, 1.0],
+        np.ones((1, 2, 2, 1)),
+        inputs=doses,
+        input_names=["dose", "light"],
+        input_kinds=["impulse:hidden1", "held"],
+    )
+    layout = layout_for(data, Units.ones(1), Latent("none", hidden=2))
+    units = units_for(data, Units.ones(1), layout)
+    size = np.sqrt((300.0**2 + 400.0**2) / 2)
+    np.testing.assert_allclose(units.with_hidden(2).scale, [1.0, 1.0, size])
+    np.testing.assert_allclose(driving(data, units, layout).impulses[0, :, 0, 2], [300 / size, 400 / size])
+    assert units_for(data.select(trajectories=[0]), units, layout) == units
+    assert Units.ones(1).with_hidden(2).scale == (1.0, 1.0, 1.0)
+    with pytest.raises(InputError, match="use one of x0, or say how many are hidden with `--hidden 2`"):
+        units_for(data, Units.ones(1), layout_for(data, Units.ones(1), Latent("none")))

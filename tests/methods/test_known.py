@@ -249,6 +249,26 @@ def test_the_rest_is_learnt_in_units_of_what_is_left():
     np.testing.assert_allclose(found.scale, 2.0 ** np.round(np.log2(expected)))
 
 
+def absorbed(t, x, u, p):
+    """Blood, and a gut that nobody looks into."""
+    blood, gut = x
+    return jnp.stack([p.into * gut - p.out * blood, -p.into * gut])
+
+
+def test_beside_hidden_states_numbers_begin_where_whole_forecasts_are_best():
+    """What is hidden begins along with them, as the formula has it."""
+    times, doses = np.linspace(0, 8, 25), np.array([0.5, 1.0, 1.5])
+    gut = doses[:, None] * np.exp(-1.2 * times)
+    blood = doses[:, None] * 1.2 / (1.2 - 0.3) * (np.exp(-0.3 * times) - np.exp(-1.2 * times))
+    data = Trajectories.from_arrays(times, blood[None, ..., None])
+    numbers = {"into": Parameter(1.0, low=0.0, shared=True), "out": Parameter(0.2, low=0.0, shared=True)}
+    found, told, _ = begin(data, absorbed, hidden=1, parameters=numbers)
+    # The prior of what is hidden, zero with the width 1, pulls a little.
+    np.testing.assert_allclose([told["into"], told["out"]], [1.2, 0.3], rtol=0.01)
+    np.testing.assert_allclose(found.local.path[0, ..., 1], gut, atol=0.02)
+    assert found.finer > 1, "Runge–Kutta steps of a third are too long for four digits"
+
+
 def test_a_model_is_saved_by_the_path_of_its_formula(tmp_path):
     model = trained()
     model.save(tmp_path / "model.safetensors")

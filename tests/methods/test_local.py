@@ -11,14 +11,14 @@ from leadax import Trajectories, Units
 from leadax.data.layout import Layout
 from leadax.evaluate.errors import first_points, known_points
 from leadax.methods.infer import inferred, levenberg_marquardt
-from leadax.methods.local import Population, blank_population, first_local, population_of
+from leadax.methods.local import first_local
+from leadax.methods.population import Population, blank_population, population_of, widened
 from leadax.methods.prepare import prepare, side_by_side
 
 POPULATION = Population(
     start=jnp.array([[0.9, 1.1, 0.3], [1.2, 0.8, -0.4]]),
-    start_spread=jnp.array([0.5, 0.6, 0.7]),
     individual=jnp.array([[0.2], [-0.1]]),
-    individual_spread=jnp.array([0.4]),
+    covariance=jnp.array([[0.5, 0.1, 0.0, 0.1], [0.1, 0.6, 0.2, 0.0], [0.0, 0.2, 0.7, -0.3], [0.1, 0.0, -0.3, 0.4]]),
     residual=jnp.array([0.05, 0.08]),
 )
 
@@ -64,11 +64,11 @@ def test_population():
     constants = np.array([local.individual[place] for place in places])
     own = lambda values, e: np.mean([v for v, place in zip(values, places, strict=True) if place[0] == e], axis=0)
     np.testing.assert_allclose(found.start, [own(starts, e) for e in range(2)], rtol=1e-12)
-    np.testing.assert_allclose(found.start_spread, starts.std(axis=0), rtol=1e-12)
+    variances = [*starts.var(axis=0), *np.mean(constants**2, axis=0)]
+    np.testing.assert_allclose(found.covariance, np.diag(variances), rtol=1e-12)
     np.testing.assert_allclose(found.individual, [own(constants, e) for e in range(2)], rtol=1e-12)
-    np.testing.assert_allclose(found.individual_spread, np.sqrt(np.mean(constants**2, axis=0)), rtol=1e-12)
     narrow = population_of(jax.tree.map(jnp.zeros_like, local), BATCH, jnp.array([0.1, 0.2]))
-    np.testing.assert_allclose(narrow.start_spread, 0.05)
+    np.testing.assert_allclose(narrow.covariance, 0.05**2 * np.eye(4))
     blank = blank_population(LAYOUT, 2)
     assert jax.tree.map(jnp.shape, blank) == jax.tree.map(jnp.shape, found)
 
@@ -90,14 +90,26 @@ def test_inference_is_linear_least_squares_for_a_linear_field(found):
         seen = ~np.isnan(states) & known[e, i, : len(times), None]
         sigma = np.broadcast_to(np.asarray(POPULATION.residual), states.shape)
         mean = np.concatenate([POPULATION.start[e], POPULATION.individual[e]])
-        spread = np.concatenate([POPULATION.start_spread, POPULATION.individual_spread])
-        # What was observed at the first point has no prior.
-        free = np.concatenate([np.isnan(states[0]), [True, True]])
-        rows = np.concatenate([columns[seen] / sigma[seen][:, None], np.diag(1 / spread)[free]])
-        right = np.concatenate([states[seen] / sigma[seen], (mean / spread)[free]])
+        # Where a first point is more than three standard deviations off, the prior is wider.
+        covariance = np.array(POPULATION.covariance)
+        for c in np.flatnonzero(~np.isnan(states[0])):
+            more = (states[0, c] - mean[c]) ** 2 - 9 * (covariance[c, c] + POPULATION.residual[c] ** 2)
+            covariance[c, c] += max(0.0, more)
+        root = np.linalg.inv(np.linalg.cholesky(covariance))
+        rows = np.concatenate([columns[seen] / sigma[seen][:, None], root])
+        right = np.concatenate([states[seen] / sigma[seen], root @ mean])
         expected = np.linalg.lstsq(rows, right, rcond=None)[0]
         np.testing.assert_allclose(found[3].path[0, e, i, 0], expected[:3], rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(found[3].individual[0, e, i], expected[3:], rtol=1e-4, atol=1e-5)
+
+
+def test_a_start_elsewhere_widens_the_prior():
+    """Up to three standard deviations, noise included, nothing changes; nor for what was not observed."""
+    covariance, sigma, seen = jnp.diag(jnp.array([1.0, 3.0, 0.2])), jnp.array([0.0, 1.0]), jnp.array([True, True])
+    same = widened(covariance, jnp.array([3.0, -6.0]), sigma, seen)
+    np.testing.assert_array_equal(same, covariance)
+    wider = widened(covariance, jnp.array([5.0, 8.0]), sigma, jnp.array([True, False]))
+    np.testing.assert_allclose(wider, np.diag([17.0, 3.0, 0.2]))
 
 
 def test_the_first_point_alone_is_believed(found):

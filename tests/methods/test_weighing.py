@@ -8,7 +8,8 @@ from tests.latent import BATCH, DATA, LAYOUT, METHOD, random_latent
 from leadax import Units
 from leadax.data.batch import Growth
 from leadax.data.layout import Layout
-from leadax.methods.local import first_local, population_of
+from leadax.methods.local import first_local
+from leadax.methods.population import population_of
 from leadax.methods.prepare import prepare
 from leadax.methods.weighing import comparable, noise_of
 
@@ -58,5 +59,5 @@ def test_hidden_channels_that_start_at_zero():
     assert not path[:, :, 0, 2].any()
     np.testing.assert_array_equal(path[:, :, 1:], free[:, :, 1:])
     local = jax.tree.map(jnp.zeros_like, random_latent().local)
-    narrow = population_of(local, batch, jnp.array([0.1, 0.2])).start_spread
-    np.testing.assert_allclose(narrow, [0.05, 0.05, 0.01])
+    narrow = population_of(local, batch, jnp.array([0.1, 0.2])).covariance
+    np.testing.assert_allclose(np.sqrt(np.diagonal(narrow)), [0.05, 0.05, 0.01, 0.05])

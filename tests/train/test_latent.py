@@ -13,7 +13,8 @@ from tests.methods.test_conformance import build
 from leadax import InputError, Latent, Leads, Linear, Model, Monitor, Recipe, Trajectories, evaluate, fit
 from leadax.evaluate.errors import forecasts, known_points
 from leadax.methods import METHODS
-from leadax.methods.local import Local, Population, blank_population
+from leadax.methods.local import Local
+from leadax.methods.population import Population, blank_population
 from leadax.train import Interrupted
 from leadax.train.request import chosen_defaults
 from leadax.train.step import Span, advance
@@ -38,7 +39,7 @@ def fitted():
 def test_what_a_model_remembers(fitted):
     local = fitted.levels.local
     assert isinstance(local, Population)
-    shapes = Population((2, 2, 3), (2, 3), (2, 2, 1), (2, 1), (2, 2))
+    shapes = Population((2, 2, 3), (2, 2, 1), (2, 4, 4), (2, 2))
     assert jax.tree.map(jnp.shape, local) == shapes
     assert (fitted.layout.state, fitted.layout.noise, fitted.warmup) == (("x0", "x1", "hidden0"), (0.05, 0.05), 3)
     # Hidden starts and constants have learnt: they began as derivatives, and as zero.

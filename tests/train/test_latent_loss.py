@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from tests.engine import random_like, same_bits
-from tests.latent import BATCH, METHOD, plain_sums, plain_value, plain_width, random_latent
+from tests.latent import BATCH, METHOD, plain_sums, plain_value, random_latent
 
 from leadax.data.batch import Growth
 from leadax.train.loss import loss
@@ -33,7 +33,7 @@ def test_equals_a_plain_loop(where, found_by):
     levels = random_latent()
     (found, (terms, _)), _ = found_by(levels, BATCH, MASKS[where])
     np.testing.assert_allclose(found, plain_value(levels, DRAWN[where], DECAY), rtol=1e-12)
-    error, count, tie, prior, _ = plain_sums(levels, DRAWN[where], plain_width(np.asarray(levels.local.individual)))
+    error, count, tie, prior, _ = plain_sums(levels, DRAWN[where])
     # All terms matter in this test, and the error has nothing else in it.
     assert min(error, prior) > 1
     assert (tie > 1) == (where != "nowhere")
@@ -50,7 +50,7 @@ def test_without_restarts_is_with_none_drawn(found_by):
 
 @pytest.mark.parametrize("where", ["nowhere", "random"])
 def test_gradient_against_differences(where, found_by):
-    """Of the loss whose weights, the present error and the width of the prior, are numbers."""
+    """Of the loss whose weight, the present error, is a number."""
     levels = random_latent()
     _, gradient = found_by(levels, BATCH, MASKS[where])
     for seed in range(3):

@@ -14,7 +14,7 @@ from ..data.forcing import covariate_rows
 from ..describe import describe
 from ..methods import Levels
 from ..methods.base import repeated
-from ..methods.local import Population
+from ..methods.population import Population
 from ..model import Model
 from ..records import Config, Training
 from ..train import Recipe, RunFolder

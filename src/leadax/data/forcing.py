@@ -100,6 +100,22 @@ def raw_inputs(data: Trajectories, layout: Layout) -> np.ndarray | None:
     return np.concatenate(parts, axis=-1) if parts else None
 
 
+def hidden_scales(data: Trajectories, layout: Layout) -> tuple[float, ...]:
+    """The root mean square dose that goes to each hidden channel, 1 for none; empty where none goes to any.
+
+    Amounts of milligrams or of tonnes would otherwise be what nets compute with, and the prior of what is hidden.
+    """
+    first = len(layout.channels)
+    found = [1.0] * layout.hidden
+    kinds = [(i, kind) for i, kind in enumerate(layout.kinds) if kind.startswith(IMPULSE)]
+    targets = [(i, layout.target(kind) - first) for i, kind in kinds if layout.target(kind) >= first]
+    for i, channel in targets:
+        doses = data.inputs[..., i] if data.inputs is not None else np.zeros(0)
+        doses = doses[np.isfinite(doses) & (doses != 0)]
+        found[channel] = float(np.sqrt(np.mean(doses**2))) if doses.size else 1.0
+    return tuple(found) if targets else ()
+
+
 def covariate_rows(data: Trajectories, layout: Layout) -> tuple[tuple[float, ...], ...]:
     """The covariates of each environment; empty where there are none."""
     if not layout.covariates:
@@ -135,7 +151,7 @@ def _covariate(data: Trajectories, name: str) -> np.ndarray:
 
 
 def _impulses(series: np.ndarray, units: Units, layout: Layout) -> np.ndarray | None:
-    """Amounts added to each channel of the state; those that go to a hidden one are in units of their own spread."""
+    """Amounts added to each channel of the state, in standard units."""
     scale = units.with_hidden(layout.hidden).scale
     found = [(i, layout.target(kind)) for i, kind in enumerate(layout.kinds) if kind.startswith(IMPULSE)]
     if not found:

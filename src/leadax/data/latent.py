@@ -1,13 +1,13 @@
 """`Latent`: what is to be inferred of trajectories, and the layout that follows from it and from the data."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..errors import InputError, whole
 from .batch import LEAST_NOISE
-from .forcing import raw_inputs
+from .forcing import hidden_scales, raw_inputs
 from .layout import Layout
 from .noise import noise_level
 from .trajectories import Trajectories
@@ -108,6 +108,8 @@ def percent(noise: str | float) -> float | None:
 
 
 def units_for(data: Trajectories, units: Units, layout: Layout) -> Units:
-    """The units with those of inputs and covariates, as measured."""
+    """The units with those of inputs and covariates, and of doses that go to hidden channels, as measured."""
+    if not units.hidden_scale:
+        units = replace(units, hidden_scale=hidden_scales(data, layout))
     values = raw_inputs(data, layout)
     return units if values is None or units.input_mean else units.for_inputs(values)

@@ -1,12 +1,13 @@
 """`Layout`: what a state and the inputs of a vector field are made of."""
 
+import re
 from dataclasses import dataclass, field
 
-from ..describe import ONLY_IF_GIVEN
 from ..errors import InputError
-from ..registry import Registry
+from ..registry import ONLY_IF_GIVEN, Registry
 
 IMPULSE = "impulse:"
+HIDDEN = re.compile(r"hidden\d+")
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,8 @@ class Layout:
         if len(self.inputs) != len(self.kinds):
             raise InputError(f"there are {len(self.inputs)} inputs and {len(self.kinds)} kinds of them")
         for kind in self.kinds:
-            if kind.startswith(IMPULSE):
+            # How much is hidden may be decided after the data were looked at. What is missing then is noticed in use.
+            if kind.startswith(IMPULSE) and not HIDDEN.fullmatch(kind.removeprefix(IMPULSE)):
                 self.target(kind)
 
     @property
@@ -84,7 +86,10 @@ class Layout:
         """The channel that an impulse adds to, by position."""
         name = kind.removeprefix(IMPULSE)
         if name not in self.state:
-            raise InputError(f"an impulse adds to `{name}`, which is no channel: use one of {', '.join(self.state)}")
+            more = f", or say how many are hidden with `--hidden {1 + int(name[6:])}`" if HIDDEN.fullmatch(name) else ""
+            raise InputError(
+                f"an impulse adds to `{name}`, which is no channel: use one of {', '.join(self.state)}{more}"
+            )
         return self.state.index(name)
 
 

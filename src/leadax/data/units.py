@@ -4,14 +4,14 @@ Data are standardised once on the way in, forecasts are turned back on the way o
 no optimiser ever sees them.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from ..errors import InputError
-from ..registry import Registry
+from ..registry import ONLY_IF_GIVEN, Registry
 from .trajectories import Trajectories
 
 
@@ -21,7 +21,8 @@ class Units:
 
     - `mean`, `scale`: m and s, one number per channel;
     - `time`: τ, the length of a unit of time; `origin`: t₀;
-    - `input_mean`, `input_scale`: the same for what a field sees beside time and state: inputs, then covariates.
+    - `input_mean`, `input_scale`: the same for what a field sees beside time and state: inputs, then covariates;
+    - `hidden_scale`: s of the first hidden channels; 1 for others, and empty where no doses go there. Their m is 0.
 
     >>> units = Units(mean=(10.0,), scale=(2.0,), time=0.5)
     >>> units.standard(np.array([[12.0]])).tolist(), units.raw(np.array([[1.0]])).tolist()
@@ -34,15 +35,16 @@ class Units:
     origin: float = 0.0
     input_mean: tuple[float, ...] = ()
     input_scale: tuple[float, ...] = ()
+    hidden_scale: tuple[float, ...] = field(default=(), metadata=ONLY_IF_GIVEN)
 
     def __post_init__(self):
-        for name in ("mean", "scale", "input_mean", "input_scale"):
+        for name in ("mean", "scale", "input_mean", "input_scale", "hidden_scale"):
             object.__setattr__(self, name, tuple(float(number) for number in getattr(self, name)))
         for mean, scale, what in ((self.mean, self.scale, "channel"), (self.input_mean, self.input_scale, "input")):
             if len(mean) != len(scale):
                 raise InputError(f"units need a mean and a scale per {what}, got {len(mean)} and {len(scale)}")
-        numbers = (*self.mean, *self.scale, self.time, self.origin, *self.input_mean, *self.input_scale)
-        if not (np.all(np.isfinite(numbers)) and min((*self.scale, *self.input_scale, self.time)) > 0):
+        positive = (*self.scale, *self.input_scale, *self.hidden_scale, self.time)
+        if not (np.all(np.isfinite((*self.mean, *self.input_mean, self.origin, *positive))) and min(positive) > 0):
             raise InputError("units must be finite numbers, with positive scales and a positive unit of time")
 
     @classmethod
@@ -79,8 +81,9 @@ class Units:
         return replace(self, input_mean=tuple(mean), input_scale=tuple(scale))
 
     def with_hidden(self, count: int) -> "Units":
-        """Units of whole states: hidden channels have standard units only."""
-        return replace(self, mean=(*self.mean, *(0.0,) * count), scale=(*self.scale, *(1.0,) * count))
+        """Units of whole states: hidden channels have standard units, unless known doses go there."""
+        hidden = (*self.hidden_scale, *(1.0,) * count)[:count]
+        return replace(self, mean=(*self.mean, *(0.0,) * count), scale=(*self.scale, *hidden))
 
     def standard_inputs(self, values: Float[Any, "*shape input"]) -> Float[Any, "*shape input"]:
         """Inputs in standard units, from those of the data."""

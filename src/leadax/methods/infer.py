@@ -11,7 +11,9 @@ from jaxtyping import Array, Bool, Float, PyTree
 
 from ..data.batch import Batch
 from .base import Levels, Method
-from .local import Local, Population, forecast, guessed
+from .dynamics import Dynamics
+from .local import Local, forecast
+from .population import Population, guessed, numbers_of, widened
 from .prepare import Frozen
 from .weighing import comparable
 
@@ -27,11 +29,11 @@ def inferred(
 
     The start $x_0$ and the constants $c$ of a trajectory minimise
 
-    $$\\sum_k |\\hat x_k(x_0, c) - y_k|^2 / \\sigma^2 + |x_0 - \\bar x|^2 / s^2 + |c - \\bar c|^2 / w^2$$
+    $$\\sum_k |\\hat x_k(x_0, c) - y_k|^2 / \\sigma^2 + (z - \\bar z)^\\top C^{-1} (z - \\bar z), \\quad z = (x_0, c)$$
 
-    over its known points, by the Levenberg–Marquardt method; σ is the residual of training, which grows with the value
-    where noise does (`leadax.methods.weighing`), and the prior, of what was not observed at the first point, is the
-    population of trajectories trained on. All trajectories at once, without randomness.
+    over its known points, by the Levenberg–Marquardt method; σ, $\\bar z$ and C are those of the population of
+    trajectories trained on, and σ grows with the value where noise does (`leadax.methods.weighing`). All trajectories
+    at once, without randomness.
 
     **Arguments**
 
@@ -70,36 +72,64 @@ def _one(
     first = guessed(population, e, trajectory)
     if known is None:
         return first
-    dynamics = method.dynamics(shared, specific)
-    observed = trajectory.states.shape[-1]
-    known = trajectory.observed & known.reshape(-1, *(1,) * (trajectory.observed.ndim - 1))
-    like = lambda numbers, array: jnp.broadcast_to(numbers, array.shape)
-    sigma = like(jnp.maximum(population.residual, LEAST_RESIDUAL), trajectory.states)
-    spread = like(population.start_spread, first.path[0])
-    # What was observed at the first point needs no prior.
-    free = jnp.ones(first.path[0].shape, bool).at[..., :observed].set(~known[0])
+    mean = Local(population.start[e][None], None if population.individual is None else population.individual[e])
+    seen = trajectory.observed & known.reshape(-1, *(1,) * (trajectory.observed.ndim - 1))
+    off = misfit(method.dynamics(shared, specific), trajectory._replace(observed=seen), mean, population)
+    return levenberg_marquardt(off, first)
 
-    def residuals(local: Local) -> tuple:
+
+def misfit(
+    dynamics: Dynamics, trajectory: Batch, mean: Local, population: Population
+) -> Callable[[Local], tuple[Array, Array]]:
+    """How far off what is local to one trajectory is, in standard deviations: from observations, and from the prior.
+
+    - `mean`: of the prior, whose covariance and noise are those of the population.
+    """
+    observed, states = trajectory.states.shape[-1], trajectory.states
+    residual = jnp.maximum(population.residual, LEAST_RESIDUAL)
+    sigma = jnp.broadcast_to(residual, states.shape)
+    surprise = _surprise(trajectory, mean, population.covariance, residual)
+
+    def off(local: Local) -> tuple[Array, Array]:
         predicted = forecast(dynamics, local, trajectory)[..., :observed]
-        seen, states = comparable(predicted, trajectory)
-        off = jnp.where(known, (seen - states) / sigma, 0.0)
-        prior = jnp.where(free, (local.path[0] - first.path[0]) / spread, 0.0)
-        if local.individual is None or first.individual is None or population.individual_spread is None:
-            return off, prior
-        return off, prior, (local.individual - first.individual) / population.individual_spread
+        seen, known = comparable(predicted, trajectory)
+        return jnp.where(trajectory.observed, (seen - known) / sigma, 0.0), surprise(local)
 
-    return levenberg_marquardt(residuals, first)
+    return off
 
 
-def levenberg_marquardt(
-    residuals: Callable[[PyTree], PyTree], start: PyTree, iterations: int = ITERATIONS, dense: int = DENSE
-) -> PyTree:
+def _surprise(trajectory: Batch, mean: Local, covariance: Array, sigma: Array) -> Callable[[Local], Array]:
+    """How far a start and constants are from the mean of a population, in standard deviations."""
+    if trajectory.states.ndim > 2:
+        return _surprise_of_a_field(trajectory, mean, covariance)
+    seen, count = trajectory.observed[0], trajectory.states.shape[-1]
+    covariance = widened(covariance, trajectory.states[0] - mean.path[0, :count], sigma, seen)
+    root = jnp.linalg.cholesky(covariance)
+    return lambda local: jax.scipy.linalg.solve_triangular(root, numbers_of(local) - numbers_of(mean), lower=True)
+
+
+def _surprise_of_a_field(trajectory: Batch, mean: Local, covariance: Array) -> Callable[[Local], Array]:
+    """The same on a grid, where each pixel is independent; what was observed of a first state needs no prior."""
+    channels, observed = mean.path.shape[-1], trajectory.states.shape[-1]
+    spread = jnp.sqrt(jnp.diagonal(covariance))
+
+    def surprise(local: Local) -> Array:
+        start = local.path[0]
+        free = jnp.ones(start.shape, bool).at[..., :observed].set(~trajectory.observed[0])
+        like = lambda numbers: jnp.broadcast_to(numbers, start.shape)
+        off = jnp.where(free, (start - like(mean.path[0])) / like(spread[:channels]), 0.0).ravel()
+        if local.individual is None or mean.individual is None:
+            return off
+        return jnp.concatenate([off, (local.individual - mean.individual) / spread[channels:]])
+
+    return surprise
+
+
+def levenberg_marquardt(residuals: Callable[[PyTree], PyTree], start: PyTree, iterations: int = ITERATIONS) -> PyTree:
     """Arguments that minimise a sum of squares, from a start, in a fixed number of steps.
 
     A step $\\delta$ solves $(J^\\top J + \\mu I) \\delta = -J^\\top r$. It is taken if it lowers the sum; then μ falls,
     otherwise it rises.
-
-    - `dense`: how many unknowns there may be for the Jacobian to be written out; more are dealt with by products alone.
 
     >>> rosenbrock = lambda x: (10 * (x[1] - x[0] ** 2), 1 - x[0])
     >>> levenberg_marquardt(rosenbrock, jnp.array([-1.2, 1.0]), 40).round(3).tolist()
@@ -114,7 +144,7 @@ def levenberg_marquardt(
     def step(loop: tuple, _: None) -> tuple[tuple, None]:
         x, damping = loop
         r, push = jax.linearize(flat, x)
-        proposal = x + _damped_step(push, r, damping, x, dense)
+        proposal = x + _damped_step(push, r, damping, x)
         better = cost(flat(proposal)) < cost(r)
         damping = jnp.where(better, damping / 4, damping * 8)
         return (jnp.where(better, proposal, x), jnp.clip(damping, 1e-6, 1e8)), None
@@ -123,10 +153,8 @@ def levenberg_marquardt(
     return whole(found)
 
 
-def _damped_step(
-    push: Callable[[Array], Array], r: Float[Array, " r"], damping: Array, x: Float[Array, " x"], dense: int
-) -> Array:
-    if len(x) <= dense:
+def _damped_step(push: Callable[[Array], Array], r: Float[Array, " r"], damping: Array, x: Float[Array, " x"]) -> Array:
+    if len(x) <= DENSE:
         jacobian = jax.vmap(push, out_axes=1)(jnp.eye(len(x), dtype=x.dtype))
         # By QR: the normal equations would square the condition number, which float32 cannot afford.
         stacked = jnp.concatenate([jacobian, jnp.sqrt(damping) * jnp.eye(len(x), dtype=x.dtype)])

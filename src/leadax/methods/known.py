@@ -12,9 +12,8 @@ from jaxtyping import Array, Float, PyTree
 
 from .._types import PRNGKey, VectorField
 from ..data.units import Units
-from ..describe import ONLY_IF_GIVEN
 from ..errors import InputError
-from ..registry import Registry
+from ..registry import ONLY_IF_GIVEN, Registry
 from .base import Levels, Method, Phase, Regulariser, Sizes, difference_of, repeated, sum_of
 from .dynamics import Dynamics, Flow
 from .parameters import Numbers, Parameter, as_parameters

@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, DTypeLike, Float
@@ -25,21 +24,6 @@ class Local(NamedTuple):
 
     path: Float[Array, "..."]
     individual: Float[Array, "*batch constant"] | None = None
-
-
-class Population(NamedTuple):
-    """Where the trajectories of each environment start, and how they differ: the prior for a new trajectory.
-
-    - `start`, `start_spread`: of states, the mean in each environment and the standard deviation;
-    - `individual`, `individual_spread`: the same of individual constants;
-    - `residual`: the root mean square error of each observed channel in training.
-    """
-
-    start: Float[Array, "env channel"]
-    start_spread: Float[Array, " channel"]
-    individual: Float[Array, "env constant"] | None
-    individual_spread: Float[Array, " constant"] | None
-    residual: Float[Array, " observed"]
 
 
 def forecast(
@@ -99,57 +83,6 @@ def first_local(batch: Batch, layout: Layout, dtype: DTypeLike) -> "Local | tupl
         whole[:, :, 0, ..., states.shape[-1] :] = 0.0
     constants = on_device(np.zeros((*times.shape[:2], layout.individual)), dtype) if layout.individual else None
     return Local(on_device(whole, dtype), constants)
-
-
-def population_of(local: Local, batch: Batch, residual: Float[Array, " observed"]) -> Population:
-    """The prior for new trajectories, from those that were trained on."""
-    real = batch.complete[:, :, 0].astype(residual.dtype)
-    assert batch.noise is not None, "where states are inferred there is a noise level"
-    starts = local.path[:, :, 0]
-    starts = starts.reshape(*starts.shape[:2], -1, starts.shape[-1]).mean(axis=2)
-    individual = spread = None
-    if local.individual is not None:
-        individual, spread = _mean(local.individual, real), widths(local.individual, real)
-    centre = jnp.sum(starts * real[..., None], axis=(0, 1), keepdims=True) / jnp.sum(real)
-    variance = jnp.sum((starts - centre) ** 2 * real[..., None], axis=(0, 1)) / jnp.sum(real)
-    # The starts of hidden channels may be known better than that.
-    hidden = jnp.arange(starts.shape[-1]) >= len(residual)
-    least = jnp.where(hidden, jnp.minimum(batch.noise[0, 0], SMALLEST_WIDTH), SMALLEST_WIDTH)
-    return Population(_mean(starts, real), jnp.maximum(jnp.sqrt(variance), least), individual, spread, residual)
-
-
-def blank_population(layout: Layout, environments: int) -> "Population | tuple[()]":
-    """A population of the right shapes; empty where nothing is inferred."""
-    if not layout.inferred:
-        return ()
-    count = layout.individual
-    return Population(
-        start=jnp.zeros((environments, len(layout.state))),
-        start_spread=jnp.ones(len(layout.state)),
-        individual=jnp.zeros((environments, count)) if count else None,
-        individual_spread=jnp.ones(count) if count else None,
-        residual=jnp.ones(len(layout.channels)),
-    )
-
-
-def widths(individual: Float[Array, "env traj constant"], real: Float[Array, "env traj"]) -> Float[Array, " constant"]:
-    """The standard deviation of individual constants around zero, that which makes them most likely."""
-    squares = jnp.sum(individual**2 * real[..., None], axis=(0, 1)) / jnp.sum(real)
-    return jnp.maximum(jnp.sqrt(squares), SMALLEST_WIDTH)
-
-
-def guessed(population: Population, environment: Array | int, trajectory: Batch) -> Local:
-    """The start of one trajectory from its first point alone: what was observed there, and the prior's mean."""
-    mean = jax.tree.map(lambda a: a[environment], (population.start, population.individual))
-    observed = trajectory.states.shape[-1]
-    shape = trajectory.states.shape[1:-1]
-    start = jnp.broadcast_to(mean[0], (*shape, mean[0].shape[-1]))
-    seen = jnp.where(trajectory.observed[0], trajectory.states[0], start[..., :observed])
-    return Local(jnp.concatenate([seen, start[..., observed:]], axis=-1)[None], mean[1])
-
-
-def _mean(values: Float[Array, "env traj number"], real: Float[Array, "env traj"]) -> Float[Array, "env number"]:
-    return jnp.sum(values * real[..., None], axis=1) / jnp.maximum(jnp.sum(real, axis=1), 1)[:, None]
 
 
 def _interpolated(times: np.ndarray, states: np.ndarray, observed: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from .dynamics import DEFAULT_SOLVER, Flow
 from .infer import levenberg_marquardt
 from .known import Beside, Known
 from .local import Local, forecast
-from .mixed import Effects, begun, forecast_whole, numbers_alone, with_effects
+from .prefit_hidden import begun, explained_whole, whole_forecasts
 from .prepare import Frozen, numbers_as_arrays
 
 REFERENCES = (4, 16)  # steps so many times finer are taken for exact
@@ -29,7 +29,7 @@ class Beginning(NamedTuple):
 
     - `numbers`: of the formula, shared and specific, with which it alone explains most;
     - `scale`: of what is left to learn, see `Known`; `finer`: so many times the solver's steps must be shorter;
-    - `local`: what the formula alone says of trajectories; None where it says nothing that data do not show.
+    - `local`: what is hidden and individual, by the formula; None for what is first known of trajectories without it.
     """
 
     numbers: tuple[PyTree, PyTree]
@@ -46,8 +46,8 @@ def beginning(method: Known, prepared: Callable[[int], Batch], local: Callable[[
     numbers have found their places. A net can make up for long steps of the solver, a formula cannot: steps are
     shortened until they matter less than 1e-4 of what there is to explain, or 1e-2 of what is left.
 
-    Where a part of the state is hidden, or the formula has individual constants, whole trajectories are forecast
-    instead (`leadax.methods.mixed`).
+    Where a part of the state is hidden there is no point to forecast from but the start: whole trajectories are
+    forecast, and the numbers are found together with hidden starts and individual constants.
 
     **Arguments**
 
@@ -55,58 +55,43 @@ def beginning(method: Known, prepared: Callable[[int], Batch], local: Callable[[
     """
     batch = prepared(1)
     start = jax.tree.map(lambda a: a.astype(batch.states.dtype), method.first_numbers(len(batch.times)))
+    hides = _hides_something(local(batch), batch)
     arrays, static = eqx.partition(numbers_as_arrays(method, batch.states.dtype), eqx.is_array)
     about = Frozen(static), arrays
-    if _whole_only(local(batch), batch):
-        return _from_starts(about, start, prepared, local)
+    explained = partial(_explained_hidden if hides else _explained, *about)
+    forecasts: Callable[..., Array] = partial(whole_forecasts if hides else _ahead, *about)
     rate, still = _rates(batch, local(batch))
-    found, missed, finer = start, still, 1
+    found, own, missed, ahead, finer = start, local(batch), still, batch.states, 1
     for reference in REFERENCES:
         fine = prepared(reference)
-        found, ahead = _explained(*about, start, local(fine), fine)
-        missed = rate(ahead - fine.states)
+        found, own, ahead = explained(start, local(fine), fine)
+        seen = ahead[..., : fine.states.shape[-1]]
+        missed = rate(seen - fine.states)
         limit = max(SOLVER_SHARE * _size(still), REST_SHARE * _size(missed))
         while finer < reference:
             coarse = prepared(finer)
-            if _size(rate(_ahead(*about, found, local(coarse), coarse) - ahead)) <= limit:
-                return Beginning(found, _scale(missed), finer)
+            if _size(rate(forecasts(found, own, coarse)[..., : seen.shape[-1]] - seen)) <= limit:
+                break
             finer *= 2
-    return Beginning(found, _scale(missed), finer)
-
-
-def _from_starts(
-    about: tuple[Frozen, PyTree],
-    numbers: tuple[PyTree, PyTree],
-    prepared: Callable[[int], Batch],
-    local: Callable[[Batch], PyTree],
-) -> Beginning:
-    """The same by forecasts of whole trajectories, with steps that are shortened until they matter little."""
-    finer, begin = 1, Effects(numbers, local(prepared(1)).individual)
-    while True:
-        batch = prepared(finer)
-        known = local(batch), batch
-        begin = numbers_alone(*about, begin, *known)
-        left, found = forecast_whole(*about, begin, *known)
-        fine = prepared(2 * finer)
-        _, better = forecast_whole(*about, begin, local(fine), fine)
-        off = np.where(np.asarray(batch.observed), np.asarray(found - better)[..., : batch.states.shape[-1]], 0.0)
-        matters = np.sqrt(np.sum(off**2) / np.sum(np.asarray(batch.observed)))
-        if matters <= max(SOLVER_SHARE, REST_SHARE * _size(np.asarray(left))) or 2 * finer > max(REFERENCES):
+        if finer < reference:
             break
-        finer *= 2
-    if begin.individual is not None:
-        begin = with_effects(*about, begin, *known)
-        left, found = forecast_whole(*about, begin, *known)
-    scale = _scale(np.asarray(left, float))
-    return Beginning(begin.numbers, scale, finer, begun(known[0], begin, found, batch.states.shape[-1]))
+    if hides:
+        own = begun(local(batch), own, ahead, batch.states.shape[-1])
+    return Beginning(found, _scale(missed), finer, own if hides else None)
+
+
+def _explained_hidden(static: Frozen, arrays: PyTree, start: PyTree, local: Local, batch: Batch) -> tuple:
+    """The numbers with which the formula alone is best, what is hidden then, and its forecasts."""
+    found, own = explained_whole(static, arrays, start, local, batch)
+    return found, own, whole_forecasts(static, arrays, found, own, batch)
 
 
 @partial(jax.jit, static_argnums=0)
-def _explained(static: Frozen, arrays: PyTree, start: PyTree, local: PyTree, batch: Batch) -> tuple[PyTree, Array]:
-    """The numbers with which the formula alone is best, and its forecasts."""
+def _explained(static: Frozen, arrays: PyTree, start: PyTree, local: PyTree, batch: Batch) -> tuple:
+    """The numbers with which the formula alone is best, what is known of trajectories, and its forecasts."""
     ahead = lambda numbers: _ahead(static, arrays, numbers, local, batch)
     found = levenberg_marquardt(lambda numbers: jnp.where(batch.observed, ahead(numbers) - batch.states, 0.0), start)
-    return found, ahead(found)
+    return found, local, ahead(found)
 
 
 @partial(jax.jit, static_argnums=0)
@@ -152,6 +137,5 @@ def _scale(missed: np.ndarray) -> tuple[float, ...]:
     return tuple(float(2.0**power) for power in np.round(np.log2(good)))
 
 
-def _whole_only(local: PyTree, batch: Batch) -> bool:
-    """Whether something is hidden or individual: then no point shows the whole state, or what comes next."""
-    return isinstance(local, Local) and (local.individual is not None or local.path.shape[-1] > batch.states.shape[-1])
+def _hides_something(local: PyTree, batch: Batch) -> bool:
+    return isinstance(local, Local) and local.path.shape[-1] > batch.states.shape[-1]

@@ -5,9 +5,9 @@ from typing import Any
 import equinox as eqx
 import jax
 
-from ..describe import ONLY_IF_GIVEN
 from ..errors import InputError, lookup, whole
 from ..nets.architecture import architecture
+from ..registry import ONLY_IF_GIVEN
 from ..rollout import TABLEAUX
 from .parameters import as_parameters
 

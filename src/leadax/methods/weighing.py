@@ -26,6 +26,11 @@ def noise_of(data: Batch) -> Float[Array, "*place channel"]:
     return _noise(_size(data.states, data), data)
 
 
+def noise_of_one(data: Batch) -> Float[Array, "*place channel"]:
+    """The standard deviation of the noise in the units of `comparable`: that of a value one spread from zero."""
+    return _noise(jnp.ones_like(data.states), data)
+
+
 def _size(values: Float[Array, "*place channel"], data: Batch) -> Float[Array, "*place channel"]:
     """How far values are from zero, in standard units."""
     return values if data.growth is None else jnp.abs(values - _like(data.growth.zero, values))

@@ -16,7 +16,7 @@ from ..data.units import Box, Units
 from ..describe import check_named, describe, restore
 from ..errors import InputError
 from ..methods import Levels, Method, Sizes
-from ..methods.local import blank_population
+from ..methods.population import blank_population
 from ..records import Training, entry, texts
 
 FORMAT = 2

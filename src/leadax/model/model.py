@@ -21,7 +21,7 @@ from ..data.units import Box, Units
 from ..errors import InputError
 from ..methods import Levels, Method
 from ..methods.base import has_field
-from ..methods.local import Population
+from ..methods.population import Population
 from ..methods.prepare import numbers_as_arrays, prepare, side_by_side, steps_for
 from ..records import Training
 from ..rollout import Steps, raise_if_failed, steps_between

@@ -12,7 +12,7 @@ from .._types import PRNGKey
 from ..data.batch import Batch
 from ..evaluate.errors import squared_error
 from ..methods import Levels, Method, Regulariser
-from ..methods.local import Local, forecast, points_seen, widths
+from ..methods.local import Local, forecast, points_seen
 from ..methods.weighing import comparable, noise_of
 from ..penalties import Points
 
@@ -67,7 +67,7 @@ def loss(
 
     Returns the loss, and its terms together with the new carry.
     """
-    in_environment = partial(_in_environment, method, levels.shared, _widths(levels.local, batch))
+    in_environment = partial(_in_environment, method, levels.shared)
     sums, penalties, carry = jax.vmap(in_environment)(levels.specific, levels.local, carry, batch, restart)
     count = jnp.sum(sums.observed)
     error = jnp.sum(sums.error) / count
@@ -95,14 +95,6 @@ def squared_weights(levels: Levels) -> Array | float:
     return sum(fan_in * jnp.sum(jnp.square(jnp.abs(leaf))) for leaf, fan_in in matrices)
 
 
-def _widths(local: "Local | tuple[()]", batch: Batch) -> Array | None:
-    """The widths of the prior of individual constants: they follow the constants, and have no gradient."""
-    if not isinstance(local, Local) or local.individual is None:
-        return None
-    real = batch.complete[:, :, 0].astype(local.individual.dtype)
-    return jax.lax.stop_gradient(widths(local.individual, real))
-
-
 def _weighted(regulariser: Regulariser | None, error: Array, total: Array) -> Array | float:
     """The penalty as it counts in the loss."""
     if regulariser is None:
@@ -117,7 +109,6 @@ def _weighted(regulariser: Regulariser | None, error: Array, total: Array) -> Ar
 def _in_environment(
     method: Method,
     shared: PyTree,
-    width: Array | None,
     specific: PyTree,
     local: "Local | tuple[()]",
     carry: PyTree,
@@ -125,7 +116,7 @@ def _in_environment(
     restart: Array | None,
 ) -> tuple[Sums, Array, PyTree]:
     """The sums of one environment, its Ω and the new carry."""
-    each, states = jax.vmap(partial(_in_trajectory, method, shared, specific, width))(local, batch, restart)
+    each, states = jax.vmap(partial(_in_trajectory, method, shared, specific))(local, batch, restart)
     sums = jax.tree.map(jnp.sum, each)
     regulariser = method.regulariser()
     if regulariser is None:
@@ -145,7 +136,6 @@ def _in_trajectory(
     method: Method,
     shared: PyTree,
     specific: PyTree,
-    width: Array | None,
     local: "Local | tuple[()]",
     trajectory: Batch,
     restart: Array | None,
@@ -162,7 +152,7 @@ def _in_trajectory(
         return Sums(jnp.sum(squares), count, nothing, nothing), trajectory.states
     # How far a start is from what was observed there is no error of a forecast: the prior has it.
     error = jnp.sum(squares[1:])
-    prior = _prior(local, width, trajectory) + _departures(local, trajectory, restart)
+    prior = _prior(local, trajectory) + _departures(local, trajectory, restart)
     return Sums(error, count, _tie(local, predicted, restart), prior), jax.lax.stop_gradient(predicted)
 
 
@@ -182,14 +172,19 @@ def _departures(local: Local, trajectory: Batch, restart: Array | None) -> Float
     return jnp.sum(jnp.where(here & trajectory.observed, off, 0.0) ** 2)
 
 
-def _prior(local: Local, width: Array | None, trajectory: Batch) -> Float[Array, ""]:
-    """Squared hidden starts and individual constants, in units of their widths; 0 for padding."""
+def _prior(local: Local, trajectory: Batch) -> Float[Array, ""]:
+    """Squared hidden starts and individual constants; 0 for padding.
+
+    Both have the width 1: what they amount to is up to the net. A width that followed the constants would shrink with
+    them, until they say nothing.
+    """
     observed = trajectory.states.shape[-1]
     assert trajectory.noise is not None, "where states are inferred there is a noise level"
     hidden = local.path[0, ..., observed:]
+    # By default the width is 1; less where hidden channels start at zero.
     total = jnp.sum((hidden / jnp.broadcast_to(trajectory.noise[observed:], hidden.shape)) ** 2)
-    if width is not None and local.individual is not None:
-        total += jnp.sum((local.individual / width) ** 2)
+    if local.individual is not None:
+        total += jnp.sum(local.individual**2)
     return jnp.where(trajectory.complete[0], total, 0.0)
 
 

@@ -21,8 +21,9 @@ from .loss import Terms, first_carry, loss
 from .optimisers import Optimiser
 from .sampling import ScheduledSampling
 
-# What is local are numbers of size one, each of which matters to one trajectory only: they may move faster.
-LOCAL_RATE = 10.0
+# What is local are numbers of size one, each of which matters to one trajectory only: they may move faster, and have to
+# where a net begins at the law and learns slowly.
+LOCAL_RATE, LEAST_LOCAL_RATE = 10.0, 1e-2
 
 
 class TrainState(NamedTuple):
@@ -200,9 +201,10 @@ def train_step(
     (value, (terms, carry)), gradient = jax.value_and_grad(loss_of, has_aux=True)(learnt)
     with jax.numpy_dtype_promotion("standard"):  # Optax raises a float to an integer power
         updates, optimiser = plan.optimiser.transformation().update(gradient, state.optimiser, learnt)
-    rate = state.rate * plan.optimiser.share_of_rate(state.step - span.begin, span.length).astype(state.rate.dtype)
-    updates = jax.tree.map(lambda u: u * rate, updates)
-    updates = updates._replace(local=jax.tree.map(lambda u: u * LOCAL_RATE, updates.local))
+    share = plan.optimiser.share_of_rate(state.step - span.begin, span.length).astype(state.rate.dtype)
+    rates = Levels(state.rate, state.rate, jnp.maximum(LOCAL_RATE * state.rate, LEAST_LOCAL_RATE))
+    moves = (jax.tree.map(lambda u, r=rate: u * (share * r), level) for rate, level in zip(rates, updates, strict=True))
+    updates = Levels(*moves)
     moved = jax.tree.map(lambda weight, update: weight + update.astype(weight.dtype), learnt, updates)
     levels: Levels = eqx.combine(moved, fixed)
     finite = jnp.isfinite(value) & jnp.all(jnp.isfinite(optax.tree.norm(updates)))

@@ -86,9 +86,10 @@ class Trainer:
         numbers, static = eqx.partition(self.task.method, eqx.is_array)
         about = (self.task.stages[0].plan, Frozen(static), self.request.sizes, str(jnp.dtype(dtype)))
         local = first_local(self.task.batch, request.layout, dtype)
+        if self.begin is not None and self.begin.local is not None:
+            local = self.begin.local
         if request.start is None:
             known = self.begin and self.begin.numbers
-            local = local if self.begin is None or self.begin.local is None else self.begin.local
             return _first_states(*about, None, local, numbers, keys, rates, known, self.trend)
         template = jax.eval_shape(partial(_first_states, *about, None, ()), numbers, keys, rates).levels
         levels = fill(template, flatten(cast(request.start.levels._replace(local=()), dtype)), "`start`")
