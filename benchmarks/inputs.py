@@ -1,7 +1,6 @@
 """What inputs, covariates and known formulas are worth: the numbers of docs/inputs.md.
 
-    python benchmarks/inputs.py                                    # simulated data
-    python benchmarks/inputs.py --measured FOLDER                  # and remifentanil.csv in that folder
+    python benchmarks/inputs.py                                    # all of them
     python benchmarks/inputs.py --only pendulum --steps 500        # one of them
     python benchmarks/inputs.py --table                            # what was measured so far
 
@@ -20,7 +19,6 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from input_sets import HOURS, LENGTHS, Pair, forced_oscillators, houses, pendulums, switched_oscillators
-from remifentanil import compared
 
 import leadax as lx
 from leadax.systems.lotka_volterra import lotka_volterra_coda
@@ -93,17 +91,12 @@ CASES: dict[str, tuple[Callable[[int], dict], int]] = {
 def main() -> None:
     """Measure what is missing, then print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--measured", type=Path, help="a folder with remifentanil.csv")
     parser.add_argument("--only", help="a part of the name of what is to be measured")
     parser.add_argument("--steps", type=int, help="instead of the usual number")
     parser.add_argument("--table", action="store_true", help="measure nothing")
     options = parser.parse_args()
     rows = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-    cases = dict(CASES)
-    if options.measured:
-        file = options.measured / "remifentanil.csv"
-        cases["remifentanil"] = (functools.partial(compared, file), 1_500)
-    for name, (measure, steps) in {} if options.table else cases.items():
+    for name, (measure, steps) in {} if options.table else CASES.items():
         steps = options.steps or steps
         known = [(row["case"], row["steps"]) for row in rows]
         if (options.only and options.only not in name) or (name, steps) in known:

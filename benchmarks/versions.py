@@ -2,6 +2,7 @@
 
     git worktree add ../before 7b31a92
     python benchmarks/versions.py ../before
+    python benchmarks/versions.py ../before --count   # operations of the loss and its gradient, and the loss
 
 Each version has a process of its own, which takes its turn in each round. Settings are those of `leadax.speed`.
 """
@@ -23,12 +24,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("before", type=Path, help="a checkout of the other version")
     parser.add_argument("--systems", default=",".join(SYSTEMS))
+    parser.add_argument("--count", action="store_true", help="operations instead of times")
     parser.add_argument("--turns-of", help=argparse.SUPPRESS)
+    parser.add_argument("--count-of", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.count_of:
+        print(counted(options.count_of))
+        return
     if options.turns_of:
         take_turns(options.turns_of)
         return
     for system in options.systems.split(","):
+        if options.count:
+            for name, tree in {"before": options.before.resolve(), "now": HERE}.items():
+                command = [sys.executable, __file__, str(tree), "--count-of", system]
+                print(
+                    system,
+                    name,
+                    subprocess.check_output(command, env=_environment(tree), text=True),
+                    end="",
+                    flush=True,
+                )
+            continue
         print(system, compared(system, {"before": options.before.resolve(), "now": HERE}), flush=True)
 
 
@@ -48,9 +65,33 @@ def compared(system: str, trees: dict[str, Path]) -> str:
 def _worker(system: str, tree: Path) -> subprocess.Popen:
     command = [sys.executable, __file__, str(tree), "--turns-of", system]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    worker = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(tree / "src")}, **pipes)
+    worker = subprocess.Popen(command, env=_environment(tree), **pipes)
     assert worker.stdout.readline() == "ready\n", f"{tree} does not run"
     return worker
+
+
+def _environment(tree: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(tree / "src")}
+
+
+def counted(system: str) -> str:
+    """What the compiler counts in the program of the loss and its gradient; and the loss, in all its digits."""
+    import jax
+
+    from leadax.speed import Problem
+
+    problem, jit, found = Problem.of(system), jax.jit, []
+
+    def counting(function):
+        def call(*arguments):
+            found.append(jit(function).lower(*arguments).compile().cost_analysis())
+            return jit(function)(*arguments)
+
+        return call
+
+    jax.jit = counting
+    loss = problem.loss_and_gradient()[0]
+    return f"{found[0]['flops']:.0f} operations, {found[0]['bytes accessed']:.0f} bytes, loss {loss!r}"
 
 
 def _turn(worker: subprocess.Popen) -> float:

@@ -126,3 +126,16 @@ def test_several_methods_need_one_that_has_the_setting():
 def test_every_method_can_be_planned():
     for name in METHODS:
         assert type(Plan.of(name).method({}, skip=False)) is type(METHODS[name]())
+
+
+def test_what_is_to_be_inferred():
+    asked = Training(noise="15%", hidden=1, hidden_from_zero=True)
+    asked.check()
+    assert asked.latent() == lx.Latent("15%", hidden=1, from_zero=True)
+    assert Training(noise="0.1").latent() == lx.Latent(0.1)
+    for options, message in (
+        ({"hidden_from_zero": True}, "`--hidden-from-zero` is about hidden channels"),
+        ({"noise": "15%%"}, "a part of each value such as 15%, got `15%%`"),
+    ):
+        with pytest.raises(InputError, match=message):
+            Training(**options).check()

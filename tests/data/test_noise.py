@@ -11,6 +11,7 @@ from leadax.data.latent import Latent, layout_for
 from leadax.data.layout import Layout
 from leadax.data.noise import noise_level
 from leadax.data.variogram import unexplained
+from leadax.describe import describe
 
 
 def oscillators(noise=0.0, points=60, step=0.25, holes=0.0, jitter=0.0, seed=0):
@@ -108,7 +109,36 @@ def test_batches_know_the_noise_where_starts_are_inferred():
         (Layout(data.channels, hidden=1), LEAST_NOISE),
     ):
         batch = to_batch(data, Units.ones(2), layout=layout)
-        np.testing.assert_allclose(batch.noise, np.broadcast_to([LEAST_NOISE, level], (3, 4, 2)), rtol=1e-6)
+        np.testing.assert_allclose(batch.noise[..., :2], np.broadcast_to([LEAST_NOISE, level], (3, 4, 2)), rtol=1e-6)
+        assert batch.growth is None
+        np.testing.assert_allclose(batch.noise[..., 2:], 1.0)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05])
+def test_doses_are_no_noise(noise):
+    """A curve that jumps at doses, most of them between points, has as much noise as it has from dose to dose."""
+    rng, times = np.random.default_rng(0), np.arange(0, 40, 0.25)
+    doses = np.zeros((1, 6, len(times), 1))
+    doses[:, :, rng.permutation(len(times))[:20]] = 1.0
+    states = np.zeros((1, 6, len(times), 1))
+    for k in range(1, len(times)):
+        states[:, :, k] = (states[:, :, k - 1] + doses[:, :, k - 1]) * np.exp(-0.1)
+    states += noise * rng.standard_normal(states.shape)
+    states[:, ::2, 5::3] = np.nan
+    data = Trajectories.from_arrays(times, states, channels=["c"], inputs=doses, input_kinds=["impulse:c"])
+    np.testing.assert_allclose(noise_level(data), noise, rtol=0.2, atol=1e-3)
+
+
+def test_noise_that_grows_with_the_value():
+    data, _ = oscillators(0.05)
+    layout = layout_for(data, Units.measured(data), Latent("15%", hidden=1, from_zero=True))
+    assert (layout.noise, layout.relative_noise, layout.from_zero) == ((LEAST_NOISE,) * 2, 0.15, True)
+    assert describe(layout)["relative_noise"] == 0.15
+    assert "relative_noise" not in describe(Layout(data.channels))
+    batch = to_batch(data, Units((3.0, -2.0), (2.0, 4.0)), layout=layout)
+    np.testing.assert_allclose(batch.growth.rate, 0.15, rtol=1e-6)
+    np.testing.assert_allclose(batch.growth.zero, np.broadcast_to([-1.5, 0.5], (3, 4, 2)), rtol=1e-6)
+    np.testing.assert_allclose(batch.noise, LEAST_NOISE, rtol=1e-6)
 
 
 def test_inferred_trajectories_start_at_their_first_point():
@@ -121,9 +151,11 @@ def test_inferred_trajectories_start_at_their_first_point():
 
 
 BAD = {
-    "negative": (lambda: Latent(-0.1), "`noise` must be `auto`, `none` or a number from 0 on, got -0.1"),
-    "infinite": (lambda: Latent(float("inf")), "number from 0 on, got inf"),
-    "word": (lambda: Latent("much"), "number from 0 on, got `much`"),
+    "negative": (lambda: Latent(-0.1), "`noise` must be `auto`, `none`, a number from 0 on, or a part of each value"),
+    "infinite": (lambda: Latent(float("inf")), "such as 15%, got inf"),
+    "word": (lambda: Latent("much"), "such as 15%, got `much`"),
+    "percent": (lambda: Latent("-3%"), "such as 15%, got `-3%`"),
+    "from zero": (lambda: Latent(from_zero=True), "`from_zero` is about hidden channels, and there are none"),
     "hidden": (lambda: Layout(("x",), hidden=-1), "`hidden` must be a whole number from 0 on, got -1"),
     "individual": (lambda: Layout(("x",), individual=-2), "`individual` must be a whole number from 0 on, got -2"),
     "channels": (lambda: Layout(("x",), noise=(0.1, 0.1)), "`noise` needs a number from 0 on for each channel"),

@@ -8,7 +8,7 @@ import pytest
 
 import leadax as lx
 from leadax.explain.relations import predicted_share, relations
-from leadax.explain.sparse import law
+from leadax.explain.sparse import Quantity, law, laws
 from leadax.explain.terms import library
 from leadax.methods import Levels
 from leadax.nets import Linear
@@ -34,6 +34,17 @@ def test_laws_are_found_again(values, terms):
     found = law(values, library(["theta", "omega"], POINTS))
     assert dict(zip(found.terms, np.round(found.coefficients, 6).tolist(), strict=True)) == pytest.approx(terms)
     assert found.r2 > 1 - 1e-9
+
+
+def test_environments_have_the_same_law_unless_it_differs_much():
+    terms = library(["theta", "omega"], POINTS)
+    drag = lambda c, bend=0.0: -c * OMEGA * np.abs(OMEGA) + bend * np.sin(OMEGA)
+    alike = [drag(0.2), drag(0.3), drag(0.25, bend=0.1)]
+    assert len(law(alike[2], terms).terms) > 1
+    other = 0.7 * THETA
+    found = laws([Quantity(values, terms) for values in (*alike, other, np.zeros(400))])
+    assert [each.terms for each in found] == [("omega |omega|",)] * 3 + [("theta",), ()]
+    np.testing.assert_allclose([each.coefficients[0] for each in found[:4]], [-0.2, -0.3, -0.235, 0.7], atol=0.02)
 
 
 def test_noise_is_no_law():

@@ -9,6 +9,7 @@ import pytest
 from tests.engine import random_like, same_bits
 from tests.latent import BATCH, METHOD, plain_sums, plain_value, random_latent
 
+from leadax.data.batch import Growth
 from leadax.train.loss import loss
 
 DECAY = 0.3
@@ -68,6 +69,16 @@ def test_only_inferred_states_that_are_used_have_a_gradient(found_by):
     assert np.all(path[:, :, 1:] == 0)
     assert np.all(path[~real] == 0)
     assert np.all(np.asarray(gradient.local.individual)[~real] == 0)
+
+
+def test_noise_that_grows_divides_errors():
+    """As if the data, and forecasts of them, were in other units at every point."""
+    levels = random_latent()
+    each = lambda number: jnp.full((2, 3, 2), number)
+    data = BATCH._replace(growth=Growth(each(1.0), each(-9.0)))
+    terms = [jax.jit(partial(loss, METHOD, restart=None))(levels, (), batch)[1][0] for batch in (BATCH, data)]
+    # Nine spreads from zero, noise is about nine times that of one spread.
+    np.testing.assert_allclose(terms[1].error, terms[0].error / 81, rtol=0.4)
 
 
 def test_what_was_not_observed_has_no_influence(found_by):

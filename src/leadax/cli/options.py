@@ -105,13 +105,15 @@ class Training:
     noise: Annotated[
         str,
         tyro.conf.arg(
-            metavar="auto|none|STD",
-            help="Noise in the data, as a part of each channel's spread: auto, estimated; none; or a number. With "
-            "noise, the start of each trajectory is inferred, not believed.",
+            metavar="auto|none|STD|P%",
+            help="Noise in the data, as a part of each channel's spread: auto, estimated; none; or a number. As a part "
+            "of each value: 15%. With noise, the start of each trajectory is inferred, not believed.",
         ),
     ] = "auto"
     hidden: int = 0
     """Channels of the state that are never observed. Their starts are inferred."""
+    hidden_from_zero: bool = False
+    """Hidden channels start at 0 in every trajectory: a tissue before the first dose."""
     individual: int = 0
     """Constants that each trajectory has of its own, such as a rate of growth. They are inferred."""
     warmup: Count = None
@@ -146,6 +148,8 @@ class Training:
             check_count(option_of(name), getattr(self, name))
         for name in ("hidden", "individual"):
             check_count(option_of(name), getattr(self, name), least=0)
+        if self.hidden_from_zero and not self.hidden:
+            raise InputError("`--hidden-from-zero` is about hidden channels: give their number with `--hidden`")
         parsed_noise(self.noise)
         check_seed(self.seed)
         check_division("--validate", self.validate)
@@ -170,9 +174,9 @@ class Training:
         from ..data.latent import Latent
 
         given = (self.noise, self.hidden, self.individual)
-        if self.preset is not None and given == ("auto", 0, 0):
+        if self.preset is not None and given == ("auto", 0, 0):  # without hidden channels none starts at 0
             return None
-        return Latent(parsed_noise(self.noise), self.hidden, self.individual)
+        return Latent(parsed_noise(self.noise), self.hidden, self.individual, self.hidden_from_zero)
 
     def arguments(
         self,
@@ -233,12 +237,14 @@ def parsed_noise(text: str) -> str | float:
     if text in ("auto", "none"):
         return text
     try:
-        level = float(text)
+        level = float(text.removesuffix("%"))
     except ValueError:
         level = -1.0
     if not 0 <= level < float("inf"):
-        raise InputError(f"`--noise` must be `auto`, `none` or a number from 0 on, got `{text}`")
-    return level
+        raise InputError(
+            f"`--noise` must be `auto`, `none`, a number from 0 on, or a part of each value such as 15%, got `{text}`"
+        )
+    return text if text.endswith("%") and level else level
 
 
 def option_of(name: str) -> str:

@@ -18,6 +18,13 @@ from .units import Units
 LEAST_NOISE = 0.01
 
 
+class Growth(NamedTuple):
+    """How noise grows with a value, in standard units: its standard deviation is `rate` times |x - `zero`|."""
+
+    rate: Float[Array, "*batch channel"]
+    zero: Float[Array, "*batch channel"]
+
+
 class Batch(NamedTuple):
     """Trajectories of all environments, ready to learn from.
 
@@ -32,7 +39,9 @@ class Batch(NamedTuple):
     - `begin`: the standard time at which each trajectory starts, for fields that depend on time;
     - `slopes`: dx/dt estimated from the data, for matching derivatives instead of states (`with_slopes`);
     - `inputs`: what a field sees beside time and state, at the points; individual constants are not among them;
-    - `noise`: the standard deviation of the noise where starts are inferred, in standard units.
+    - `noise`: the standard deviation of the noise where starts are inferred, in standard units; of hidden channels
+      that of their starts around 0;
+    - `growth`: of the noise with the value; None where it does not grow.
     """
 
     times: Float[Array, "env traj time"]
@@ -43,7 +52,8 @@ class Batch(NamedTuple):
     slopes: Float[Array, "env traj time *space channel"] | None = None
     begin: Float[Array, "env traj"] | None = None
     inputs: Float[Array, "env traj time *input"] | None = None
-    noise: Float[Array, "env traj channel"] | None = None
+    noise: Float[Array, "env traj state"] | None = None
+    growth: Growth | None = None
 
     @property
     def clock(self) -> Float[Array, "*batch time"]:
@@ -94,12 +104,20 @@ def to_batch(
         begin=on_device(begin, dtype),
         inputs=None if acting is None or acting.values is None else on_device(acting.values, dtype),
         noise=_noise(layout, data, dtype) if layout is not None and layout.inferred else None,
+        growth=_growth(layout, units, data, dtype) if layout is not None and layout.relative_noise else None,
     )
 
 
-def _noise(layout: Layout, data: Trajectories, dtype: DTypeLike) -> Float[Array, "env traj channel"]:
-    level = np.maximum(LEAST_NOISE, 0.0 if layout.noise is None else layout.noise)
-    return on_device(np.broadcast_to(level, (*data.lengths.shape, len(layout.channels))), dtype)
+def _noise(layout: Layout, data: Trajectories, dtype: DTypeLike) -> Float[Array, "env traj state"]:
+    level = np.maximum(LEAST_NOISE, np.zeros(len(layout.channels)) if layout.noise is None else layout.noise)
+    hidden = np.full(layout.hidden, LEAST_NOISE if layout.from_zero else 1.0)
+    return on_device(np.broadcast_to([*level, *hidden], (*data.lengths.shape, len(layout.state))), dtype)
+
+
+def _growth(layout: Layout, units: Units, data: Trajectories, dtype: DTypeLike) -> Growth:
+    zero = units.standard(np.zeros(len(layout.channels)))
+    each = lambda values: on_device(np.broadcast_to(values, (*data.lengths.shape, len(zero))), dtype)
+    return Growth(each(layout.relative_noise), each(zero))
 
 
 def _acting(found: Driving | None, shift: Callable[[np.ndarray], np.ndarray]) -> Driving | None:

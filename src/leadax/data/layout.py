@@ -1,10 +1,10 @@
 """`Layout`: what a state and the inputs of a vector field are made of."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..errors import InputError
-from ..registry import Registry
+from ..registry import ONLY_IF_GIVEN, Registry
 
 IMPULSE = "impulse:"
 HIDDEN = re.compile(r"hidden\d+")
@@ -22,7 +22,9 @@ class Layout:
     - `noise`: the standard deviation of the noise in each channel, in standard units; None where observations are
       believed. Where there is noise, or anything hidden or individual, the start of each trajectory is inferred;
     - `inputs`, `kinds`: the names of the inputs and how they act, as in `Trajectories`;
-    - `covariates`: which parameters of the environments the field sees.
+    - `covariates`: which parameters of the environments the field sees;
+    - `relative_noise`: noise that is added to `noise`, as a part of each value; `from_zero`: whether hidden channels
+      start at 0.
 
     >>> Layout(("prey",), hidden=1, inputs=("dose", "light"), kinds=("impulse:hidden0", "linear")).driving
     ('light',)
@@ -35,6 +37,8 @@ class Layout:
     inputs: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     covariates: tuple[str, ...] = ()
+    relative_noise: float = field(default=0.0, metadata=ONLY_IF_GIVEN)
+    from_zero: bool = field(default=False, metadata=ONLY_IF_GIVEN)
 
     def __post_init__(self):
         for name in ("channels", "inputs", "kinds", "covariates"):

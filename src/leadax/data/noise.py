@@ -7,6 +7,7 @@ from statistics import NormalDist
 import numpy as np
 from jaxtyping import Float
 
+from .layout import IMPULSE
 from .trajectories import Trajectories
 
 ORDERS = range(2, 9)  # of differences
@@ -60,7 +61,7 @@ def _deviation(sizes: np.ndarray) -> float:
 
 
 def _series(data: Trajectories, channel: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Times and values of a channel in each trajectory; of a field, at some of its pixels."""
+    """Times and values of a channel in each trajectory, from impulse to impulse; of a field, at some of its pixels."""
     pixels = int(np.prod(data.space)) if data.space else 1
     total = int((data.lengths > 0).sum()) * pixels
     stride = max(1, total // MOST_SERIES)
@@ -71,8 +72,18 @@ def _series(data: Trajectories, channel: int) -> Iterator[tuple[np.ndarray, np.n
             number += 1
             if number % stride == 0:
                 x = values[e, i, :, pixel]
-                seen = ~np.isnan(x)
-                yield data.times[e, i, seen], x[seen]
+                seen = np.flatnonzero(~np.isnan(x))
+                for piece in np.split(seen, _breaks(data, int(e), int(i), seen)):
+                    yield data.times[e, i, piece], x[piece]
+
+
+def _breaks(data: Trajectories, e: int, i: int, seen: np.ndarray) -> np.ndarray:
+    """Before which of the points that were seen an impulse acts: a curve ends there, and another begins."""
+    impulses = [k for k, kind in enumerate(data.input_kinds) if kind.startswith(IMPULSE)]
+    if not impulses or data.inputs is None:
+        return np.zeros(0, int)
+    acting = np.flatnonzero(np.any(np.nan_to_num(data.inputs[e, i][..., impulses]) != 0, axis=-1))
+    return np.unique(np.searchsorted(seen, acting, side="right"))
 
 
 def _differences(times: np.ndarray, values: np.ndarray, order: int) -> np.ndarray:

@@ -12,8 +12,8 @@ from ..data import Trajectories
 from ..errors import expect, lookup
 from ..model import Estimate, Model
 from .points import Places, places
-from .sparse import Law, law
-from .terms import FUNCTIONS, Term, library
+from .sparse import Law, Quantity, laws
+from .terms import FUNCTIONS, library
 
 NEGLIGIBLE = 0.01
 PARTS = ("shared", "specific", "learnt")
@@ -86,23 +86,28 @@ def explain(
     if data is not None:
         expect("data", data, Trajectories, "leadax.load(FILE)")
     lookup("part", part, dict.fromkeys(PARTS))
-    found: dict[str, dict[str, Law]] = {}
     names = [*model.channels, *model.layout.driving]
     where = {name: places(model, data, name) for name in (model.environments if data is None else data.environments)}
     if part == "shared":
         where = {"all": _together(list(where.values()))}
+    quantities: dict[str, list[Quantity]] = {}
     for environment, spot in where.items():
         values = field_values(model, part, environment, spot)
         variables = spot.states if spot.inputs is None else np.concatenate([spot.states, spot.inputs], axis=1)
         terms = library(names, variables, degree=degree, functions=functions)
-        found[environment] = {channel: _law(model, c, values[:, c], terms) for c, channel in enumerate(model.channels)}
+        quantities[environment] = [
+            Quantity(values[:, c], terms, _negligible(model, c)) for c in range(len(model.channels))
+        ]
+    found: dict[str, dict[str, Law]] = {environment: {} for environment in where}
+    for c, channel in enumerate(model.channels):
+        for environment, law in zip(where, laws([each[c] for each in quantities.values()]), strict=True):
+            found[environment][channel] = law
     return Explanation(part, found, numbers_of(model))
 
 
-def _law(model: Model, channel: int, values: np.ndarray, terms: list[Term]) -> Law:
+def _negligible(model: Model, channel: int) -> float:
     """What is far smaller than the usual change of a channel is what training left over, and has no law."""
-    usual = model.units.scale[channel] / model.units.time
-    return law(values, terms, negligible=NEGLIGIBLE * usual)
+    return NEGLIGIBLE * model.units.scale[channel] / model.units.time
 
 
 def numbers_of(model: Model) -> dict[str, dict[str, Estimate]]:

@@ -15,6 +15,7 @@ from .dynamics import Dynamics
 from .local import Local, forecast
 from .population import Population, guessed, numbers_of, widened
 from .prepare import Frozen
+from .weighing import comparable
 
 ITERATIONS = 16
 DENSE = 64  # unknowns up to which the Jacobian is written out
@@ -31,7 +32,8 @@ def inferred(
     $$\\sum_k |\\hat x_k(x_0, c) - y_k|^2 / \\sigma^2 + (z - \\bar z)^\\top C^{-1} (z - \\bar z), \\quad z = (x_0, c)$$
 
     over its known points, by the Levenberg–Marquardt method; σ, $\\bar z$ and C are those of the population of
-    trajectories trained on. All trajectories at once, without randomness.
+    trajectories trained on, and σ grows with the value where noise does (`leadax.methods.weighing`). All trajectories
+    at once, without randomness.
 
     **Arguments**
 
@@ -90,7 +92,8 @@ def misfit(
 
     def off(local: Local) -> tuple[Array, Array]:
         predicted = forecast(dynamics, local, trajectory)[..., :observed]
-        return jnp.where(trajectory.observed, (predicted - states) / sigma, 0.0), surprise(local)
+        seen, known = comparable(predicted, trajectory)
+        return jnp.where(trajectory.observed, (seen - known) / sigma, 0.0), surprise(local)
 
     return off
 

@@ -133,8 +133,9 @@ class Known(Method):
         return scaled
 
     def unit(self, channels: int) -> tuple[float, ...]:
-        """The unit of what is learnt in each channel of a state; 1 in those that are hidden."""
-        return (*self.scale, *(1.0,) * (channels - len(self.scale)))
+        """The unit of what is learnt in each channel of a state; in those that are hidden the mean of the others."""
+        mean = sum(self.scale) / len(self.scale) if self.scale else 1.0
+        return (*self.scale, *(mean,) * (channels - len(self.scale)))
 
     def known(self, shared: Beside, specific: Beside) -> VectorField:
         """The formula in standard units."""

@@ -79,6 +79,8 @@ def first_local(batch: Batch, layout: Layout, dtype: DTypeLike) -> "Local | tupl
         derivative = _standardised(_slopes(times, derivative, present), present)
         layers.append(derivative)
     whole = np.concatenate(layers, axis=-1)[..., : states.shape[-1] + layout.hidden]
+    if layout.from_zero:
+        whole[:, :, 0, ..., states.shape[-1] :] = 0.0
     constants = on_device(np.zeros((*times.shape[:2], layout.individual)), dtype) if layout.individual else None
     return Local(on_device(whole, dtype), constants)
 

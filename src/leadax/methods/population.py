@@ -47,8 +47,16 @@ def population_of(local: Local, batch: Batch, residual: Float[Array, " observed"
         individual = in_environments(local.individual, real)
         squares = jnp.concatenate([squares, local.individual**2], axis=-1)
     variance = jnp.sum(squares * real[..., None], axis=(0, 1)) / jnp.sum(real)
-    covariance = jnp.diag(jnp.maximum(variance, SMALLEST_WIDTH**2))
+    covariance = jnp.diag(jnp.maximum(variance, least_widths(batch, variance.shape[0]) ** 2))
     return Population(in_environments(starts, real), individual, covariance, residual)
+
+
+def least_widths(batch: Batch, count: int) -> Float[Array, " number"]:
+    """The smallest standard deviation of each number; hidden starts that are known better may have a smaller one."""
+    assert batch.noise is not None, "where states are inferred there is a noise level"
+    place, observed = jnp.arange(count), batch.states.shape[-1]
+    noise = jnp.concatenate([batch.noise[0, 0], jnp.ones(count - batch.noise.shape[-1], batch.noise.dtype)])
+    return jnp.where(place >= observed, jnp.minimum(noise, SMALLEST_WIDTH), SMALLEST_WIDTH)
 
 
 def blank_population(layout: Layout, environments: int) -> "Population | tuple[()]":

@@ -13,6 +13,7 @@ from .infer import levenberg_marquardt
 from .known import Beside, Known
 from .local import Local, forecast
 from .prepare import Frozen
+from .weighing import comparable, noise_of_one
 
 ITERATIONS = 40
 
@@ -24,7 +25,8 @@ def explained_whole(
     """The numbers with which the formula alone is best, together with what is hidden and individual.
 
     There is no whole state to forecast from but the start, so whole trajectories are forecast. Hidden starts and
-    constants have the prior of training, zero with the width 1; observations have the noise of the data.
+    constants have the prior of training, zero with the width 1, less if they are known to start at 0;
+    observations have the noise of the data.
 
     **Arguments**
 
@@ -32,8 +34,8 @@ def explained_whole(
     """
     observed = batch.states.shape[-1]
     assert batch.noise is not None, "where states are inferred there is a noise level"
-    spare = (1,) * (batch.states.ndim - 3)
-    sigma = jnp.broadcast_to(batch.noise.reshape(*batch.noise.shape[:2], *spare, observed), batch.states.shape)
+    spare = (1,) * (batch.states.ndim - 4)
+    width = batch.noise[..., observed:].reshape(*batch.noise.shape[:2], *spare, -1)
     real = batch.complete[:, :, 0]
     # Padding has neither a hidden start nor constants.
     of_real = lambda a: jnp.where(real.reshape(*real.shape, *(1,) * (a.ndim - 2)), a, 0.0)
@@ -42,8 +44,10 @@ def explained_whole(
         numbers, own = guess
         ahead = whole_forecasts(static, arrays, numbers, own, batch)[..., :observed]
         hidden = of_real(own.path[:, :, 0, ..., observed:])
+        hidden = hidden / jnp.broadcast_to(width, hidden.shape)
         constants = () if own.individual is None else of_real(own.individual)
-        return jnp.where(batch.observed, (ahead - batch.states) / sigma, 0.0), hidden, constants
+        seen, states = comparable(ahead, batch)
+        return jnp.where(batch.observed, (seen - states) / noise_of_one(batch), 0.0), hidden, constants
 
     # A hidden state of a formula is an amount of something: zero is a likelier start than a slope of what is observed.
     path = local.path[:, :, :1].at[..., observed:].set(0.0)

@@ -13,6 +13,7 @@ from ..data.batch import Batch
 from ..evaluate.errors import squared_error
 from ..methods import Levels, Method, Regulariser
 from ..methods.local import Local, forecast, points_seen
+from ..methods.weighing import comparable, noise_of
 from ..penalties import Points
 
 
@@ -146,7 +147,7 @@ def _in_trajectory(
         return Sums(_slope_error(method, shared, specific, trajectory), count, nothing, nothing), trajectory.states
     predicted = forecast(method.dynamics(shared, specific), local, trajectory, restart)
     seen = predicted[..., : trajectory.states.shape[-1]]
-    squares = squared_error(seen, trajectory.states, trajectory.observed)
+    squares = squared_error(*comparable(seen, trajectory), trajectory.observed)
     if not isinstance(local, Local):
         return Sums(jnp.sum(squares), count, nothing, nothing), trajectory.states
     # How far a start is from what was observed there is no error of a forecast: the prior has it.
@@ -165,10 +166,9 @@ def _tie(local: Local, predicted: Array, restart: Array | None) -> Float[Array, 
 
 def _departures(local: Local, trajectory: Batch, restart: Array | None) -> Float[Array, ""]:
     """Squared distances of inferred from observed states, in units of the noise, where forecasts start and restart."""
-    assert trajectory.noise is not None, "where states are inferred there is a noise level"
     states, first = trajectory.states, jnp.arange(len(trajectory.times)) == 0
     here = (first if restart is None else first | restart).reshape(-1, *(1,) * (states.ndim - 1))
-    off = (local.path[..., : states.shape[-1]] - states) / jnp.broadcast_to(trajectory.noise, states.shape)
+    off = (local.path[..., : states.shape[-1]] - states) / noise_of(trajectory)
     return jnp.sum(jnp.where(here & trajectory.observed, off, 0.0) ** 2)
 
 
@@ -179,7 +179,10 @@ def _prior(local: Local, trajectory: Batch) -> Float[Array, ""]:
     them, until they say nothing.
     """
     observed = trajectory.states.shape[-1]
-    total = jnp.sum(local.path[0, ..., observed:] ** 2)
+    assert trajectory.noise is not None, "where states are inferred there is a noise level"
+    hidden = local.path[0, ..., observed:]
+    # By default the width is 1; less where hidden channels start at zero.
+    total = jnp.sum((hidden / jnp.broadcast_to(trajectory.noise[observed:], hidden.shape)) ** 2)
     if local.individual is not None:
         total += jnp.sum(local.individual**2)
     return jnp.where(trajectory.complete[0], total, 0.0)

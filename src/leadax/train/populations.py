@@ -13,9 +13,10 @@ from jaxtyping import Array, Float, PyTree
 from ..data.batch import Batch
 from ..methods import Levels, Method
 from ..methods.infer import LEAST_RESIDUAL, levenberg_marquardt, misfit
-from ..methods.local import SMALLEST_WIDTH, Local, forecast
-from ..methods.population import Population, in_environments, numbers_of, population_of
+from ..methods.local import Local, forecast
+from ..methods.population import Population, in_environments, least_widths, numbers_of, population_of
 from ..methods.prepare import Frozen
+from ..methods.weighing import comparable
 
 ROUNDS = 6  # of expectation and maximisation
 ITERATIONS = 3  # of the search in each of them, which goes on where the last one ended
@@ -49,7 +50,8 @@ def _population(static: Frozen, numbers: PyTree, levels: Levels, batch: Batch) -
         one = lambda specific: partial(forecast, method.dynamics(levels.shared, specific))
         environment = lambda specific, local, batch: jax.vmap(one(specific))(local, batch)
         predicted = jax.vmap(environment)(levels.specific, levels.local, batch)
-        off = jnp.where(batch.observed, predicted[..., : batch.states.shape[-1]] - batch.states, 0.0)
+        seen, states = comparable(predicted[..., : batch.states.shape[-1]], batch)
+        off = jnp.where(batch.observed, seen - states, 0.0)
         first = population_of(levels.local, batch, _residual(off**2, batch))
         unseen = levels.local.individual is not None or levels.local.path.shape[-1] > batch.states.shape[-1]
         return _most_likely(method, levels, batch, first) if unseen and batch.states.ndim == 4 else first
@@ -109,7 +111,7 @@ def _maximised(found: Posterior, batch: Batch, real: Array, first: Population) -
     scatter = z0[..., :, None] * z0[..., None, :] + found.covariance
     scatter = jnp.sum(scatter * real[..., None, None], axis=(0, 1))
     covariance = (scatter + WEIGHT * first.covariance) / (total + WEIGHT)
-    narrow = jnp.maximum(SMALLEST_WIDTH**2 - jnp.diagonal(covariance), 0.0)
+    narrow = jnp.maximum(least_widths(batch, len(covariance)) ** 2 - jnp.diagonal(covariance), 0.0)
     means = in_environments(z, real)
     channels = first.start.shape[-1]
     individual = None if first.individual is None else means[:, channels:]
