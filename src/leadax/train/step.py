@@ -203,8 +203,9 @@ def train_step(
         updates, optimiser = plan.optimiser.transformation().update(gradient, state.optimiser, learnt)
     share = plan.optimiser.share_of_rate(state.step - span.begin, span.length).astype(state.rate.dtype)
     rates = Levels(state.rate, state.rate, jnp.maximum(LOCAL_RATE * state.rate, LEAST_LOCAL_RATE))
-    moves = (jax.tree.map(lambda u, r=rate: u * (share * r), level) for rate, level in zip(rates, updates, strict=True))
-    updates = Levels(*moves)
+    moves: Levels = updates  # pyright: ignore[reportAssignmentType]  # Optax has no types
+    scaled = zip(rates, moves, strict=True)
+    updates = Levels(*(jax.tree.map(lambda u, r=rate: u * (share * r), level) for rate, level in scaled))
     moved = jax.tree.map(lambda weight, update: weight + update.astype(weight.dtype), learnt, updates)
     levels: Levels = eqx.combine(moved, fixed)
     finite = jnp.isfinite(value) & jnp.all(jnp.isfinite(optax.tree.norm(updates)))

@@ -14,7 +14,7 @@ from .held_out import LEAST_ERROR, held_out_error
 from .intervals import Points
 
 MOST_TERMS = 60
-EXACT = 3e-4  # what leaves less of the rates unexplained is taken for the law, beyond the data, too
+EXACT = 5e-3  # what leaves less of the rates unexplained is taken for the law, beyond the data, too
 MARGIN = 0.5  # ranges of the data beyond which such a law is not curved any more
 USELESS = 1.0  # of the variance
 NEARLY = 0.05  # of the rates may stay unexplained by what is taken for the law
