@@ -43,7 +43,7 @@ JOBS = {
     "compare": ["compare", *DATA, "--methods", "leads,one-for-all", "--steps", "400", *NET, *OFTEN],
     "reproduce": ["reproduce", "linear", "--workers", "2", "--steps", "400", *SMOKE],
 }
-SHARES = {"train": 0.4, "adapt": 0.25, "compare": 0.3, "reproduce": 0.05}
+SHARES = {"train": 0.45, "adapt": 0.1, "compare": 0.4, "reproduce": 0.05}
 COLD = {"reproduce": 1.0}  # the share of lives that start JAX anew
 LIMIT = 300.0  # seconds that a life may take
 POOLS: list[Any] = []
