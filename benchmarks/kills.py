@@ -43,9 +43,10 @@ JOBS = {
     "compare": ["compare", *DATA, "--methods", "leads,one-for-all", "--steps", "400", *NET, *OFTEN],
     "reproduce": ["reproduce", "linear", "--workers", "2", "--steps", "400", *SMOKE],
 }
-SHARES = {"train": 0.4, "adapt": 0.25, "compare": 0.3, "reproduce": 0.05}
+SHARES = {"train": 0.45, "adapt": 0.1, "compare": 0.4, "reproduce": 0.05}
 COLD = {"reproduce": 1.0}  # the share of lives that start JAX anew
 LIMIT = 300.0  # seconds that a life may take
+POOLS: list[Any] = []
 IDLE = 10.0  # seconds without any work after which it is stuck
 TIMES = {"seconds", "steps_per_second", "minutes", "run", "sha256", "model_sha256", "yardsticks_sha256"}
 
@@ -70,6 +71,7 @@ class Life(NamedTuple):
         with self.log.open("w") as log:
             os.dup2(log.fileno(), 1), os.dup2(log.fileno(), 2)
         if lowering := sys.modules.get("jax._src.interpreters.mlir"):  # the threads of its pool are not in a fork
+            POOLS.append(lowering.global_thread_pool)  # which would wait for them if it were destroyed
             lowering.global_thread_pool = lowering.ir.ThreadPool()
         if anew:
             os.execv(sys.executable, [sys.executable, "-m", "leadax.cli", *self.words()])
