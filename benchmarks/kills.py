@@ -5,7 +5,7 @@
 Every file must end with the same bits (but for times), none may be left over, and no process may outlive its parent.
 Counts are kept in the journal: the same command goes on from there. One life in ten begins in a fork of this process,
 which has imported the libraries but not started JAX, and takes three seconds or more; so do all lives of `reproduce`,
-whose workers are processes of their own. The others begin in a fork of a process that has done the job once, so that
+whose workers are processes of their own, and of `adapt`, which compiles in every life. The others begin in a fork of a process that has done the job once, so that
 nothing is compiled again: half a second. Where something is, such a fork is stuck; it is killed, and the next life of
 its folder is a new process. All use one core, since threads of JAX do not survive a fork. Linux only.
 """
@@ -44,7 +44,7 @@ JOBS = {
     "reproduce": ["reproduce", "linear", "--workers", "2", "--steps", "400", *SMOKE],
 }
 SHARES = {"train": 0.45, "adapt": 0.1, "compare": 0.4, "reproduce": 0.05}
-COLD = {"reproduce": 1.0}  # the share of lives that start JAX anew
+COLD = {"adapt": 1.0, "reproduce": 1.0}  # the share of lives that start JAX anew
 LIMIT = 300.0  # seconds that a life may take
 POOLS: list[Any] = []
 IDLE = 10.0  # seconds without any work after which it is stuck
