@@ -5,9 +5,10 @@
 Every file must end with the same bits (but for times), none may be left over, and no process may outlive its parent.
 Counts are kept in the journal: the same command goes on from there. One life in ten begins in a fork of this process,
 which has imported the libraries but not started JAX, and takes three seconds or more; so do all lives of `reproduce`,
-whose workers are processes of their own, and of `adapt`, which compiles in every life. The others begin in a fork of a process that has done the job once, so that
-nothing is compiled again: half a second. Where something is, such a fork is stuck; it is killed, and the next life of
-its folder is a new process. All use one core, since threads of JAX do not survive a fork. Linux only.
+whose workers are processes of their own, and of `adapt`, which compiles in every life. The others begin in a fork of a
+process that has done the job once, so that nothing is compiled again: half a second. Where something is, such a fork is
+stuck; it is killed, and the next life of its folder is a new process. All use one core, since threads of JAX do not
+survive a fork. Linux only.
 """
 
 import argparse
