@@ -18,7 +18,10 @@ from leadax.methods.prepare import prepare, side_by_side
 POPULATION = Population(
     start=jnp.array([[0.9, 1.1, 0.3], [1.2, 0.8, -0.4]]),
     individual=jnp.array([[0.2], [-0.1]]),
-    covariance=jnp.array([[0.5, 0.1, 0.0, 0.1], [0.1, 0.6, 0.2, 0.0], [0.0, 0.2, 0.7, -0.3], [0.1, 0.0, -0.3, 0.4]]),
+    # The first channel starts at nearly the same place in all: some of the data start elsewhere.
+    covariance=jnp.array(
+        [[0.01, 0.02, 0.0, 0.02], [0.02, 0.6, 0.2, 0.0], [0.0, 0.2, 0.7, -0.3], [0.02, 0.0, -0.3, 0.4]]
+    ),
     residual=jnp.array([0.05, 0.08]),
 )
 
@@ -83,7 +86,7 @@ def found():
 
 def test_inference_is_linear_least_squares_for_a_linear_field(found):
     f, g = (np.asarray(leaf) for leaf in jax.tree.leaves(random_latent())[:2])
-    known = np.asarray(first_points(BATCH, 3))
+    known, wider = np.asarray(first_points(BATCH, 3)), []
     for (e, i), times, states in trajectories():
         forecast = lambda z, t=times, e=e: plain_forecast(f + g[e], z[None, :3], z[3:], t)[:, :2]
         columns = np.stack([forecast(unit) for unit in np.eye(4)], axis=-1)
@@ -95,12 +98,14 @@ def test_inference_is_linear_least_squares_for_a_linear_field(found):
         for c in np.flatnonzero(~np.isnan(states[0])):
             more = (states[0, c] - mean[c]) ** 2 - 9 * (covariance[c, c] + POPULATION.residual[c] ** 2)
             covariance[c, c] += max(0.0, more)
+            wider.append(bool(more > 0))
         root = np.linalg.inv(np.linalg.cholesky(covariance))
         rows = np.concatenate([columns[seen] / sigma[seen][:, None], root])
         right = np.concatenate([states[seen] / sigma[seen], root @ mean])
         expected = np.linalg.lstsq(rows, right, rcond=None)[0]
         np.testing.assert_allclose(found[3].path[0, e, i, 0], expected[:3], rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(found[3].individual[0, e, i], expected[3:], rtol=1e-4, atol=1e-5)
+    assert set(wider) == {True, False}
 
 
 def test_a_start_elsewhere_widens_the_prior():

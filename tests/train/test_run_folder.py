@@ -336,6 +336,16 @@ def test_a_lost_configuration_does_not_let_another_run_in(end, folder, whole):
     assert (folder / "config.json").exists()
 
 
+def test_checkpoints_of_another_run_are_refused(folder, tmp_path):
+    """They have the right shapes, and the configuration beside them is right, too."""
+    train(tmp_path / "other", key=jr.key(1))
+    (unfinished(folder) / MODEL).unlink()
+    shutil.rmtree(folder / "checkpoints")
+    shutil.copytree(tmp_path / "other" / "checkpoints", folder / "checkpoints")
+    with pytest.raises(InputError, match="holds another run: its `key` is"):
+        train(folder)
+
+
 def test_refuses_an_optimiser_that_it_cannot_go_on_with(tmp_path, monkeypatch):
     """All that the folder says of an optimiser of your own is `custom`."""
     settings = {"learning_rate": None}
