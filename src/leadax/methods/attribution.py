@@ -49,21 +49,29 @@ def _member(method: Known, levels: Levels, batch: Batch, shared: bool) -> Levels
         common = moved[1] if shared else levels.shared.moved
         return levels.shared._replace(moved=common), levels.specific._replace(moved=moved[0])
 
+    # Once: forecasts do not depend on what the numbers are told to be, and a solver inside a search compiles for long.
+    states = jax.vmap(partial(_states, method, levels.shared))(levels.specific, levels.local, batch)
+
     def rests(moved: tuple) -> PyTree:
         common, own = told(moved)
-        return jax.vmap(partial(_rests, method, common))(own, levels.local, batch)
+        return jax.vmap(partial(_rests, method, common))(own, levels.local, states, batch)
 
     start = (levels.specific.moved, levels.shared.moved if shared else ())
     common, own = told(levenberg_marquardt(rests, start))
     return levels._replace(shared=common, specific=own)
 
 
-def _rests(method: Known, shared: Beside, specific: Beside, local: PyTree, batch: Batch) -> tuple[Array, ...]:
+def _states(method: Known, shared: Beside, specific: Beside, local: PyTree, batch: Batch) -> Array:
+    """The states of one environment: as they were observed, or as they are forecast where something was inferred."""
+    if not isinstance(local, Local):
+        return batch.states
+    return jax.vmap(partial(forecast, method.dynamics(shared, specific)))(local, batch)
+
+
+def _rests(
+    method: Known, shared: Beside, specific: Beside, local: PyTree, states: Array, batch: Batch
+) -> tuple[Array, ...]:
     """The rest of one environment and its derivatives at some points of the data, weighted."""
-    states = batch.states
-    if isinstance(local, Local):
-        dynamics = method.dynamics(shared, specific)
-        states = jax.lax.stop_gradient(jax.vmap(partial(forecast, dynamics))(local, batch))
     seen = points_seen(batch, local.individual if isinstance(local, Local) else None)
     every = math.ceil(batch.times.size / POINTS)
     some = lambda array: array.reshape(-1, *array.shape[2:])[::every]
