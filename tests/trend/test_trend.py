@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.stats import multivariate_normal
 from tests.engine import request_of
 
 import leadax as lx
@@ -15,9 +16,12 @@ from leadax.data.units import Units
 from leadax.defaults import chosen_for
 from leadax.methods import METHODS
 from leadax.nets.architecture import Architecture
+from leadax.nets.polynomial import features
 from leadax.train.trainer import Trainer
 from leadax.trend import Polynomial, best_polynomial, shooting, trend_of
-from leadax.trend.effects import Normal, Widths, effects
+from leadax.trend.basis import monomials
+from leadax.trend.effects import Normal, Widths, effects, evidence
+from leadax.trend.fitting import fitted_for
 from leadax.trend.flow import Law, fitted
 from leadax.trend.intervals import Equations, Points, equations
 from leadax.trend.pieces import first_states, stretches
@@ -61,7 +65,7 @@ def test_environments_that_are_alike_learn_from_each_other():
     terms = [rng.normal(size=(6, 4)) for _ in range(20)]
     truth = rng.normal(size=(4, 1))
     noisy = [Equations(p, p @ truth + 0.5 * rng.normal(size=(6, 1))) for p in terms]
-    common, own = regression(noisy)
+    common, own, _ = regression(noisy, np.eye(4))
     assert np.abs(common - truth).max() < 0.25
     assert np.abs(own).max() < 0.1
     alone = np.array([np.linalg.lstsq(p, y, rcond=None)[0] for p, y in noisy])
@@ -81,11 +85,61 @@ def test_effects_are_the_posterior_mean():
     covariance = np.linalg.inv(stacked.T @ stacked / 0.04 + np.diag(np.concatenate([a, b, b, b, b]) ** -2.0))
     expected = covariance @ stacked.T @ right / 0.04
     np.testing.assert_allclose(np.concatenate([found.common, *found.own]), expected, atol=1e-10)
-    second = expected**2 + np.diag(covariance)
-    np.testing.assert_allclose(found.widths.common**2, second[:3], rtol=1e-9)
-    np.testing.assert_allclose(found.widths.own**2, second[3:].reshape(4, 3).mean(axis=0), rtol=1e-9)
+    sure = 1 - np.diag(covariance) / np.concatenate([a, b, b, b, b]) ** 2
+    np.testing.assert_allclose(found.widths.common**2, expected[:3] ** 2 / sure[:3], rtol=1e-9)
+    squared, known = (part[3:].reshape(4, 3).sum(axis=0) for part in (expected**2, sure))
+    np.testing.assert_allclose(found.widths.own**2, squared / known, rtol=1e-9)
     left = np.sum((right - stacked @ expected) ** 2) + np.trace(stacked @ covariance @ stacked.T)
     np.testing.assert_allclose(found.widths.variance, left / 20, rtol=1e-9)
+
+
+def test_evidence_is_the_density_of_the_data():
+    """Against the dense normal distribution of all that was observed."""
+    rng = np.random.default_rng(3)
+    terms = [rng.normal(size=(5, 2)) for _ in range(3)]
+    seen = [p @ rng.normal(size=2) for p in terms]
+    normal = Normal(np.stack([p.T @ p for p in terms]), np.stack([p.T @ y for p, y in zip(terms, seen, strict=True)]),
+                    sum(float(y @ y) for y in seen), 15.0)  # fmt: skip
+    every = np.vstack(terms)
+    same = np.kron(np.eye(3), np.ones((5, 5)))
+
+    def density(widths):
+        covariance = every @ np.diag(widths.common**2) @ every.T + same * (every @ np.diag(widths.own**2) @ every.T)
+        return multivariate_normal(cov=covariance + widths.variance * np.eye(15)).logpdf(np.concatenate(seen))
+
+    one = Widths(0.3, np.array([0.7, 0.2]), np.array([0.4, 0.9]))
+    other = Widths(0.1, np.array([1.7, 0.4]), np.array([0.1, 0.3]))
+    np.testing.assert_allclose(evidence(normal, one) - evidence(normal, other), density(one) - density(other))
+
+
+def test_monomials_and_the_terms_of_a_net_are_the_same_field():
+    """x²y and 3 in the units of the data, as a polynomial of standard variables."""
+    region, zero = ((-1.0, -0.5), (2.0, 1.5)), np.array([-2.0, 0.5])
+    size = np.array([4.0, 1.0])
+    z = np.random.default_rng(0).uniform(*region, size=(20, 2))
+    x = (z - zero) / size
+    coefficients = np.zeros(10)
+    coefficients[[0, 7]] = 3.0, 1.0  # 1, x, y, x², xy, y², x³, x²y, …
+    values = np.hstack([np.ones((20, 1)), features(z, 3)]) @ monomials(region, zero, 3) @ coefficients
+    np.testing.assert_allclose(values, 3 + x[:, 0] ** 2 * x[:, 1], atol=1e-10)
+
+
+def test_noisy_positive_data_are_short_in_their_own_units():
+    """Infections go with the product of two numbers: seen far from zero, that is short in raw units only."""
+    contagion = lambda x, b: (-b * x[0] * x[1], b * x[0] * x[1] - 0.4 * x[1])
+    starts = np.array([[0.9, 0.05], [0.7, 0.2], [0.8, 0.1]])
+    data = simulated(contagion, (0.8, 1.2, 1.6), times=np.linspace(0, 8, 21), starts=starts)
+    rng = np.random.default_rng(0)
+    noisy = lx.Trajectories.from_arrays(data.times, data.states + 0.02 * rng.normal(size=data.states.shape))
+    units = Units.measured(noisy)
+    points = Points.of(noisy, units, LAYOUT)
+    law = Law(2, points.region, points.median_gap)
+    noise = tuple(0.02 / s for s in units.scale)
+    fits = {raw: refined(points, each, points.complete, fitted(points, each, points.complete).coefficients, noise)
+            for raw in (False, True) for each in (law._replace(raw=raw),)}  # fmt: skip
+    assert fits[True].coefficients.evidence > fits[False].coefficients.evidence + 3
+    chosen = fitted_for(points, law, points.complete, noise)
+    np.testing.assert_array_equal(chosen.coefficients.common, fits[True].coefficients.common)
 
 
 def test_only_what_differs_is_an_environments_own():
@@ -95,7 +149,7 @@ def test_only_what_differs_is_an_environments_own():
     terms = [rng.normal(size=(12, 3)) for _ in rates]
     noisy = [Equations(p, p @ np.array([[1.0 + r], [2.0], [0.0]]) + 0.3 * rng.normal(size=(12, 1)))
              for p, r in zip(terms, rates, strict=True)]  # fmt: skip
-    common, own = regression(noisy)
+    common, own, _ = regression(noisy, np.eye(3))
     np.testing.assert_allclose(common[:, 0], [1, 2, 0], atol=0.15)
     np.testing.assert_allclose(own[:, 0, 0], rates, atol=0.35)
     assert np.sqrt(np.mean(own[:, 1:, 0] ** 2)) < 0.1 < 0.5 < np.sqrt(np.mean(own[:, 0, 0] ** 2))
@@ -161,7 +215,7 @@ def test_the_flow_itself_makes_coefficients_exact():
     oscillator = lambda x, mu: (x[1], mu * (1 - x[0] ** 2) * x[1] - x[0])
     data = simulated(oscillator, (0.5, 1.0), times=np.linspace(0, 6, 16))
     points = Points.of(data, Units.ones(2), LAYOUT)
-    along_spline = regression(equations(points, 3, points.region, points.complete))
+    along_spline = regression(equations(points, 3, points.region, points.complete), np.eye(10))
     along_flow = [fitted(points, Law(3, points.region, h), points.complete) for h in (0.4, 0.1)]
     # The terms 1, x, y, x², xy, y², x³, x²y, …: μ(1 − x²)y has −μ √2 / FALL² of the product of Hermite polynomials.
     wrong = [np.abs((c.common + c.own)[:, 7, 1] + np.array([0.5, 1.0]) * np.sqrt(2) * 16).max()

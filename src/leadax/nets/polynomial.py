@@ -3,7 +3,11 @@
 import itertools
 import math
 from collections import Counter
+from functools import lru_cache
 from typing import Any
+
+import numpy as np
+from jaxtyping import Float
 
 # Hermite polynomials, of mean 0 and variance 1 where a variable in standard units is normally distributed.
 _HERMITE = (
@@ -52,26 +56,44 @@ def features(x: Any, degree: int, region: Region | None = None) -> Any:
     return xp.concatenate([x, xp.stack(higher, axis=-1)], axis=-1)
 
 
-def feature_slopes(x: Any, degree: int, region: Region | None = None) -> Any:
-    """The derivatives of `features` with respect to each variable: `(…, term, variable)`.
+def feature_slopes(
+    x: np.ndarray, degree: int, region: Region | None = None
+) -> tuple[Float[np.ndarray, "*shape term"], Float[np.ndarray, "*shape term variable"]]:
+    """`features` and their derivatives with respect to each variable, for NumPy.
 
     >>> import numpy as np
-    >>> feature_slopes(np.array([1.0, 2.0]), 2).round(3).tolist()
+    >>> values, slopes = feature_slopes(np.array([1.0, 2.0]), 2)
+    >>> values.round(3).tolist()
+    [1.0, 2.0, 0.0, 0.5, 0.53]
+    >>> slopes.round(3).tolist()
     [[1.0, 0.0], [0.0, 1.0], [0.354, 0.0], [0.5, 0.25], [0.0, 0.707]]
     """
-    xp = x.__array_namespace__()
     variables = x.shape[-1]
-    inside, moving = x, xp.ones_like(x)
-    if region is not None:
-        low, high = (xp.broadcast_to(xp.asarray(side, dtype=x.dtype), x.shape) for side in region)
-        inside = xp.clip(x, low, high)
-        moving = xp.astype((x >= low) & (x <= high), x.dtype)
-    rows = []
-    for term in terms(variables, degree):
-        # What is linear goes on growing beyond the region.
-        slopes = [_term_slope(x if len(term) == 1 else inside, term, one) for one in range(variables)]
-        rows.append(xp.stack(slopes, axis=-1) * (1.0 if len(term) == 1 else moving))
-    return xp.stack(rows, axis=-2)
+    powers, weights = _powers(variables, degree)
+    low, high = (-np.inf, np.inf) if region is None else (np.asarray(side) for side in region)
+    inside = np.clip(x, low, high)
+    moving = (x >= low) & (x <= high)
+    hermite = np.stack([np.ones_like(x), *(of(inside) for of in _HERMITE[:degree])])
+    steep = np.stack([np.zeros_like(x), *(math.sqrt(k) * hermite[k - 1] for k in range(1, degree + 1))])
+    # All terms at once: the factors of each variable, then their products.
+    factors = [hermite[powers[:, i], ..., i] for i in range(variables)]
+    values = math.prod(factors[1:], start=factors[0]) * weights.reshape(-1, *(1,) * (x.ndim - 1))
+    slopes = []
+    for i in range(variables):
+        others = [factors[j] for j in range(variables) if j != i]
+        slopes.append(math.prod(others, start=steep[powers[:, i], ..., i] * moving[..., i]))
+    values, turned = np.moveaxis(values, 0, -1), np.moveaxis(np.stack(slopes, axis=-1), 0, -2) * weights[:, None]
+    # What is linear goes on growing beyond the region.
+    values[..., :variables], turned[..., :variables, :] = x, np.eye(variables)
+    return values, turned
+
+
+@lru_cache
+def _powers(variables: int, degree: int) -> tuple[np.ndarray, np.ndarray]:
+    """How often each variable is in each term, and what each term is multiplied by."""
+    every = terms(variables, degree)
+    powers = np.array([[term.count(i) for i in range(variables)] for term in every])
+    return powers, FALL ** (powers.sum(axis=1) - 1.0)
 
 
 def steepest(variables: int, degree: int, region: Region | None) -> float:
@@ -93,15 +115,6 @@ def steepest(variables: int, degree: int, region: Region | None) -> float:
 def _term(x: Any, term: tuple[int, ...]) -> Any:
     factors = [_HERMITE[k - 1](x[..., i]) for i, k in Counter(term).items()]
     return FALL ** (len(term) - 1) * math.prod(factors[1:], start=factors[0])
-
-
-def _term_slope(x: Any, term: tuple[int, ...], variable: int) -> Any:
-    count = Counter(term)
-    own = count.pop(variable, 0)
-    if own == 0:
-        return 0.0 * x[..., 0]
-    slope = math.sqrt(own) * (x[..., variable] ** 0 if own == 1 else _HERMITE[own - 2](x[..., variable]))
-    return FALL ** (len(term) - 1) * math.prod((_HERMITE[k - 1](x[..., i]) for i, k in count.items()), start=slope)
 
 
 def _largest(reach: float, degree: int) -> float:

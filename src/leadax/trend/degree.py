@@ -1,5 +1,6 @@
-"""How high the degree of a polynomial should be: as high as forecasts of held-out data gain from it."""
+"""How high the degree of a polynomial should be: as high as forecasts gain from it, or as the data are likely with."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ USELESS = 1.0  # of the variance
 NEARLY = 0.05  # of the rates may stay unexplained by what is taken for the law
 UNSURE = 1.5  # how much larger the variance of noise may be than estimated
 WORTH = 0.8  # a higher degree must bring the error of held-out forecasts down to this part of it
-WORTH_OF_NOISE = 0.9  # or, for noisy data, what is left of the data fitted
+WORTH_OF_NOISE = 5.0  # or, for noisy data, add so much to the logarithm of how likely they are, for each degree
 PATIENCE = 2  # degrees that may bring nothing, before higher ones are not tried any more
 FINER = 2  # steps in an interval, to compare degrees with
 FINEST = 2
@@ -45,10 +46,10 @@ def best_polynomial(data: Trajectories, units: Units, layout: Layout) -> Polynom
     """The polynomials that describe data best, of those that explain nearly all that can be explained.
 
     Polynomials of each degree are fitted in closed form. Without noise they are compared by their forecasts of what was
-    left out (`leadax.trend.held_out`). With noise such forecasts tell little, and terms that explain nothing go away by
-    themselves: what is left of the data fitted decides. A curved polynomial that leaves more unexplained than noise
-    does, and more than a twentieth of the rates, is not the law: far from the data it would be worse than a line. One
-    that leaves nearly nothing is, and is curved beyond the data, too; any other only where the data are.
+    left out (`leadax.trend.held_out`). With noise such forecasts tell little, and how likely the data are decides. A
+    curved polynomial that leaves more unexplained than noise does, and more than a twentieth of the rates, is not the
+    law: far from the data it would be worse than a line. One that leaves nearly nothing is, and is curved beyond the
+    data, too; any other only where the data are.
 
     Where something is hidden or individual, the degree is 1. Where no polynomial forecasts better than the mean does,
     it is 0: a net then begins at none.
@@ -58,40 +59,83 @@ def best_polynomial(data: Trajectories, units: Units, layout: Layout) -> Polynom
     points = Points.of(data, units, layout)
     if points.complete.sum() < 4:
         return Polynomial()
-    worth = WORTH if layout.noise is None else WORTH_OF_NOISE
+    return _of_exact(points) if layout.noise is None else _of_noisy(points, layout.noise)
+
+
+def _degrees(points: Points) -> Iterator[int]:
+    """Degrees that the data could determine."""
+    yield 1
+    for degree in range(2, HIGHEST + 1):
+        if len(terms(len(points.zero), degree)) > min(MOST_TERMS, points.complete.sum() / 3):
+            return
+        yield degree
+
+
+def _of_exact(points: Points) -> Polynomial:
+    """The degree whose forecasts of what was left out are best."""
     lowest, best, idle = np.inf, Polynomial(), 0
-    for degree in range(1, HIGHEST + 1):
-        count = len(terms(len(data.channels) + layout.seen, degree))
+    for degree in _degrees(points):
         if idle == PATIENCE or lowest < 2 * LEAST_ERROR:
             break
-        if degree > 1 and count > min(MOST_TERMS, points.complete.sum() / 3):
-            break
-        law = Law(degree, points.region, points.median_gap / (FINER if layout.noise is None else 1))
-        found = fitted_for(points, law, points.complete, layout.noise)
-        if layout.noise is None:
-            wide = law._replace(region=_widened(points.region))
-            wider = fitted_for(points, wide, points.complete, None)
-            law, found = (wide, wider) if wider.rest < EXACT else (law, found)
-        score = held_out_error(points, law, None) if found.misfit is None else found.misfit
+        law = Law(degree, points.region, points.median_gap / FINER)
+        wide = law._replace(region=_widened(points.region))
+        found, wider = (fitted_for(points, each, points.complete, None) for each in (law, wide))
+        law, found = (wide, wider) if wider.rest < EXACT else (law, found)
+        error = held_out_error(points, law, None)
         idle += 1
-        if score < worth * lowest and (degree == 1 or _is_law(found)):
-            best, lowest, idle = Polynomial(degree, law.region, found.rest), score, 0
-    return _judged(points, best, layout.noise)
-
-
-def _judged(points: Points, best: Polynomial, noise: tuple[float, ...] | None) -> Polynomial:
-    """The polynomial with its steps; none where it is of no use."""
-    law = Law(best.degree, best.region or points.region, points.median_gap)
-    if held_out_error(points, law, noise) > USELESS:
+        if error < WORTH * lowest and (degree == 1 or _is_law(found)):
+            best, lowest, idle = Polynomial(degree, law.region, found.rest), error, 0
+    if _useless(points, best, None):
         return Polynomial(0)
-    if best.degree == 1:
-        return best._replace(region=None)
-    return _with_steps(points, best) if noise is None else best
+    return best._replace(region=None) if best.degree == 1 else _with_steps(points, best)
+
+
+def _of_noisy(points: Points, noise: tuple[float, ...]) -> Polynomial:
+    """The degree with which the data are most likely.
+
+    If higher degrees explain nothing more, it is taken for that of the law, which then holds beyond the data, too.
+    """
+    law = lambda degree, region: Law(degree, region, points.median_gap)
+    fit = lambda degree, region: fitted_for(points, law(degree, region), points.complete, noise)
+    best, found, idle = 1, fit(1, points.region), 0
+    for degree in _degrees(points):
+        if degree == 1 or idle == PATIENCE:
+            continue
+        tried = fit(degree, points.region)
+        idle += 1
+        if _is_law(tried) and _more_likely(tried, found, degree - best):
+            best, found, idle = degree, tried, 0
+    region = points.region
+    if best > 1 and idle:
+        wide = fit(best, _widened(region))
+        if not _more_likely(found, wide):
+            region, found = _widened(region), wide
+    polynomial = Polynomial(best, region, found.rest)
+    if not _explains(found) and _useless(points, polynomial, noise):
+        return Polynomial(0)
+    return polynomial._replace(region=None) if best == 1 else polynomial
+
+
+def _more_likely(one: Fit, other: Fit, degrees: int = 1) -> bool:
+    """Whether data are clearly more likely with one fit than with another; longer forecasts are better in any case."""
+    if one.length != other.length:
+        return one.length > other.length
+    return one.evidence > other.evidence + WORTH_OF_NOISE * degrees
+
+
+def _useless(points: Points, found: Polynomial, noise: tuple[float, ...] | None) -> bool:
+    law = Law(found.degree, found.region or points.region, points.median_gap)
+    return held_out_error(points, law, noise) > USELESS
+
+
+def _explains(found: Fit) -> bool:
+    """Whether forecasts of noisy stretches miss by hardly more than the noise."""
+    return found.misfit is not None and found.misfit < UNSURE
 
 
 def _is_law(found: Fit) -> bool:
     """Whether a curved polynomial explains nearly all that can be explained."""
-    return found.rest < NEARLY or (found.misfit is not None and found.misfit < UNSURE)
+    return found.rest < NEARLY or _explains(found)
 
 
 def _widened(region: Region) -> Region:

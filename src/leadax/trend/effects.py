@@ -7,7 +7,8 @@ from jaxtyping import Float
 
 ROUNDS = 60
 WIDEST = 5.0  # of a prior: coefficients are of size one in standard units
-NARROWEST = 1e-3
+NARROWEST = 1e-5
+LEAST_SURE = 1e-6
 LEAST_VARIANCE = 1e-9
 
 
@@ -45,13 +46,18 @@ class Effects(NamedTuple):
     own: Float[np.ndarray, "env coefficient"]
     widths: Widths
 
+    def times(self, basis: Float[np.ndarray, "term coefficient"]) -> "Effects":
+        """The same as coefficients of other terms, from those of these by a matrix."""
+        return Effects(basis @ self.common, self.own @ basis.T, self.widths)
+
 
 def effects(normal: Normal, widths: Widths | None = None, rounds: int = ROUNDS) -> Effects:
     """The most likely coefficients, under normal priors whose widths are those that make the data most likely.
 
     $$y_e = \\Phi_e (w + v_e) + \\epsilon, w_j \\sim N(0, a_j^2), v_{ej} \\sim N(0, b_j^2), \\epsilon \\sim N(0, s^2)$$
 
-    with a, b and s by expectation maximisation. A coefficient that explains nothing gets a small $a_j$ and goes away.
+    with s by expectation maximisation, and a and b by MacKay's rule: the square of a width is that of its coefficients,
+    divided by how far the data determine them. A coefficient that explains nothing gets a small $a_j$ and goes away.
     One in which environments hardly differ gets a small $b_j$, and all of them determine it together.
 
     **Arguments**
@@ -75,27 +81,42 @@ def _round(normal: Normal, widths: Widths) -> Effects:
     shrunk = ratio[:, None] * inverse  # how much of a common coefficient an environment's own ones leave
     system = (shrunk @ squares).sum(axis=0)
     covariance = np.linalg.inv((system + system.T) / 2 + np.diag(widths.variance / widths.common**2))
-    common = covariance @ np.einsum("epq,eq->p", shrunk, products)
-    own = np.einsum("epq,eq->ep", inverse, products - squares @ common)
+    common = covariance @ np.sum(shrunk @ products[..., None], axis=0)[:, 0]
+    own = (inverse @ (products - squares @ common)[..., None])[..., 0]
     taken = inverse @ squares
-    of_own = np.diagonal(inverse, axis1=1, axis2=2) + np.einsum(
-        "epq,qr,epr->ep", taken, covariance, taken, optimize=True
-    )
+    of_own = np.diagonal(inverse, axis1=1, axis2=2) + np.sum((taken @ covariance) * taken, axis=2)
     of_both = inverse + shrunk.transpose(0, 2, 1) @ covariance @ shrunk
+    sure = lambda spread, width: np.clip(1 - widths.variance * spread / width**2, LEAST_SURE, 1.0)
     new = Widths(
         _variance(normal, common + own, widths.variance * of_both),
-        _width(common**2 + widths.variance * np.diag(covariance)),
-        _width(np.mean(own**2 + widths.variance * of_own, axis=0)),
+        _width(common**2 / sure(np.diag(covariance), widths.common)),
+        _width(np.sum(own**2, axis=0) / np.sum(sure(of_own, widths.own), axis=0)),
     )
     return Effects(common, own, new)
 
 
 def _variance(normal: Normal, both: np.ndarray, covariance: np.ndarray) -> float:
     """The mean square of what is left, and of what is uncertain about it."""
-    left = normal.length - 2 * np.sum(both * normal.products) + np.einsum("ep,epq,eq->", both, normal.squares, both)
-    uncertain = np.einsum("epq,eqp->", normal.squares, covariance)
+    explained = (normal.squares @ both[..., None])[..., 0]
+    left = normal.length - np.sum(both * (2 * normal.products - explained))
+    uncertain = np.sum(normal.squares * covariance)  # both are symmetric
     return float(max((max(left, 0.0) + uncertain) / normal.rows, LEAST_VARIANCE))
 
 
 def _width(squares: np.ndarray) -> np.ndarray:
     return np.clip(np.sqrt(squares), NARROWEST, WIDEST)
+
+
+def evidence(normal: Normal, widths: Widths) -> float:
+    """The logarithm of how likely the data are with priors of these widths, up to a constant."""
+    s, a, b = widths.variance, widths.common**2, widths.own**2
+    squares, products = normal.squares / s, normal.products / s
+    inner = squares + np.diag(1 / b)
+    taken = np.linalg.solve(inner, squares)
+    system = np.sum(squares - squares @ taken, axis=0) + np.diag(1 / a)
+    own = np.linalg.solve(inner, products[..., None])[..., 0]
+    rest = np.sum(products - np.einsum("epq,eq->ep", squares, own), axis=0)
+    explained = np.sum(products * own) + rest @ np.linalg.solve(system, rest)
+    logs = np.linalg.slogdet(inner)[1].sum() + np.linalg.slogdet(system)[1]
+    logs += np.log(a).sum() + len(products) * np.log(b).sum() + normal.rows * np.log(s)
+    return float(-0.5 * (normal.length / s - explained + logs))

@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ..nets.polynomial import Region, features
+from ..nets.polynomial import Region, features, terms
+from .basis import monomials
 from .intervals import Equations, Points, equations, with_constant
 from .regression import Coefficients, regression
 
@@ -18,11 +19,21 @@ LARGEST = 1e3  # standard units
 
 
 class Law(NamedTuple):
-    """What kind of polynomial field is fitted: its degree, where it is curved, and the longest step of its solver."""
+    """What kind of polynomial field is fitted: its degree, where it is curved, and the longest step of its solver.
+
+    - `raw`: whether it is monomials in the units of the data that are likely to be few; otherwise the terms of a net.
+    """
 
     degree: int
     region: Region
     longest: float
+    raw: bool = False
+
+    def basis(self, points: Points) -> Float[np.ndarray, "term term"]:
+        """From the coefficients that are likely to be few to those of the terms of a net."""
+        if self.raw:
+            return monomials(points.region, points.zero, self.degree)
+        return np.eye(1 + len(terms(len(points.zero), self.degree)))
 
     def terms(self, x: Float[np.ndarray, "*shape channel"], u: Float[np.ndarray, "*shape input"]) -> np.ndarray:
         """The terms of the field at states and inputs, the constant one first."""
@@ -51,14 +62,15 @@ def fitted(points: Points, law: Law, use: Bool[np.ndarray, "env traj time"]) -> 
 
     - `use`: at which points data may be used.
     """
-    found = regression(equations(points, law.degree, law.region, use))
+    basis = law.basis(points)
+    found = regression(equations(points, law.degree, law.region, use), basis)
     best, lowest = found, np.inf
     for _ in range(ROUNDS):
         along, rest = _along_flow(points, law, use, found)
         if not rest < GAIN * lowest:
             break
         best, lowest = found, rest
-        found = regression(along)
+        found = regression(along, basis)
     return Fitted(best, lowest)
 
 

@@ -20,7 +20,8 @@ class Points(NamedTuple):
 
     - `times`, `states`: NaN where there is nothing;
     - `first`, `last`: inputs at the start and the end of each interval; without an input their last axis is empty;
-    - `impulses`: what is added to the state after each point.
+    - `impulses`: what is added to the state after each point;
+    - `zero`: what is 0 in the units of the data, for each channel and input.
     """
 
     times: Float[np.ndarray, "env traj time"]
@@ -28,6 +29,7 @@ class Points(NamedTuple):
     first: Float[np.ndarray, "env traj interval input"]
     last: Float[np.ndarray, "env traj interval input"]
     impulses: Float[np.ndarray, "env traj time channel"]
+    zero: Float[np.ndarray, " variable"]
 
     @classmethod
     def of(cls, data: Trajectories, units: Units, layout: Layout) -> "Points":
@@ -41,7 +43,9 @@ class Points(NamedTuple):
         else:
             first, last = forcing.first, forcing.last
         impulses = np.zeros_like(states) if forcing is None or forcing.impulses is None else forcing.impulses
-        return cls(data.times / units.time, states, first, last, impulses)
+        means, scales = (*units.mean, *units.input_mean), (*units.scale, *units.input_scale)
+        zero = -np.asarray(means) / np.asarray(scales)
+        return cls(data.times / units.time, states, first, last, impulses, zero)
 
     @property
     def median_gap(self) -> float:
@@ -52,11 +56,13 @@ class Points(NamedTuple):
 
     def of_environment(self, e: int) -> "Points":
         """The points of one environment."""
-        return Points(*(array[[e]] for array in self))
+        return Points(*(array[[e]] for array in self[:-1]), self.zero)
 
     def as_one(self) -> "Points":
         """The same points, as if all environments were one."""
-        return Points(*(array.reshape(1, math.prod(array.shape[:2]), *array.shape[2:]) for array in self))
+        return Points(
+            *(array.reshape(1, math.prod(array.shape[:2]), *array.shape[2:]) for array in self[:-1]), self.zero
+        )
 
     @property
     def complete(self) -> Bool[np.ndarray, "env traj time"]:

@@ -6,15 +6,15 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ..nets.polynomial import feature_slopes
-from .effects import Effects, Normal, Widths, effects
+from .effects import Effects, Normal, Widths, effects, evidence
 from .flow import AHEAD, LARGEST, WEIGHTS, Law
-from .intervals import Points
+from .intervals import Points, with_constant
 from .pieces import Stretches, first_states, stretches
 from .regression import Coefficients
 
 LENGTHS = (4, 8, 16, 32, 64)  # of stretches, in intervals: what a short one finds, a longer one refines
 ROUNDS = 4  # at each length
-INNER = 12  # rounds of expectation maximisation in each of them
+INNER = 20  # rounds of expectation maximisation in each of them
 HALVINGS = 3
 LOOSE = 1e-3  # the precision of the prior of a start, where the noise has 1
 LEAST_NOISE = 0.003  # standard units
@@ -40,10 +40,11 @@ class _Paths(NamedTuple):
 
 
 class Refined(NamedTuple):
-    """Coefficients, and the mean square of what they leave, in units of the noise."""
+    """Coefficients, the mean square of what they leave, in units of the noise, and how long stretches became."""
 
     coefficients: Coefficients
     misfit: float
+    length: int = 0
 
 
 def refined(
@@ -65,13 +66,14 @@ def refined(
     if begin.common.size > MOST:
         return best
     sigma = np.maximum(np.asarray(noise), LEAST_NOISE)
+    basis = np.kron(law.basis(points), np.eye(len(sigma)))
     longest = int((use & points.complete).sum(axis=2).max(initial=0)) - 1
     for length in dict.fromkeys(max(1, min(n, longest)) for n in lengths):
         numbers = (length + 1) * len(sigma) * (begin.common.size + len(sigma))  # of a piece
         pieces = stretches(points, use, length, max(1, MEMORY // numbers))
         if not len(pieces.times):
             break
-        found = _at_length(pieces, law, sigma, best.coefficients)
+        found = _at_length(pieces, law, sigma, best.coefficients, basis)._replace(length=length)
         if found.misfit > WORSE * best.misfit:
             break
         best = found
@@ -82,19 +84,19 @@ def _start_inverse(by_start: Float[np.ndarray, "piece row channel"]) -> Float[np
     return np.linalg.inv(np.einsum("brc,brd->bcd", by_start, by_start) + LOOSE * np.eye(by_start.shape[-1]))
 
 
-def _at_length(pieces: Stretches, law: Law, sigma: np.ndarray, begin: Coefficients) -> Refined:
+def _at_length(pieces: Stretches, law: Law, sigma: np.ndarray, begin: Coefficients, basis: np.ndarray) -> Refined:
     """The coefficients that forecasts of pieces of one length ask for."""
     guess = _Guess(begin.common + begin.own, first_states(pieces.states))
     paths = _paths(pieces, law, sigma, guess)
     widths, result = None, begin
     for _ in range(ROUNDS):
-        step, found = _step(pieces, paths, guess, widths)
+        step, found, sure = _step(pieces, paths, guess, widths, basis)
         better = _searched(pieces, law, sigma, guess, step, _misfit(paths))
         if better is None:
             break
         (guess, paths), widths = better, found.widths
         common = found.common.reshape(begin.common.shape)
-        result = Coefficients(common, guess.coefficients - common)
+        result = Coefficients(common, guess.coefficients - common, sure)
     return Refined(result, _misfit(paths))
 
 
@@ -115,7 +117,9 @@ def _misfit(paths: _Paths) -> float:
     return float(np.sum(np.minimum(paths.misses**2, HUGE**2)) / max(count, 1))
 
 
-def _step(pieces: Stretches, paths: _Paths, guess: _Guess, widths: Widths | None) -> tuple[_Guess, Effects]:
+def _step(
+    pieces: Stretches, paths: _Paths, guess: _Guess, widths: Widths | None, basis: np.ndarray
+) -> tuple[_Guess, Effects, float]:
     """Coefficients and starts that solve the equations as they are here. Starts are eliminated first."""
     environments, size = len(guess.coefficients), paths.by_coefficient.shape[-1]
     by_coefficient, by_start = paths.by_coefficient, paths.by_start
@@ -135,13 +139,15 @@ def _step(pieces: Stretches, paths: _Paths, guess: _Guess, widths: Widths | None
     np.add.at(products, pieces.environment, each)
     length = np.sum(right**2) - np.einsum("bc,bcd,bd->", rest, inner, rest)
     count = np.sum(np.any(by_start != 0, axis=2)) - starts.shape[0] * starts.shape[-1]
-    normal = Normal(squares, products, float(length), max(float(count), 1.0))
+    normal = Normal(basis.T @ squares @ basis, products @ basis, float(length), max(float(count), 1.0))
     first = Widths.wide(normal, variance=1.0) if widths is None else widths
     found = effects(normal, first, INNER)
+    sure = evidence(normal, found.widths)
+    found = found.times(basis)
     theta = found.common + found.own
     left_over = right - np.einsum("brd,bd->br", left, theta[pieces.environment])
     moved = guess.starts + np.einsum("bcd,bd->bc", inner, np.einsum("brc,br->bc", starts, left_over))
-    return _Guess(theta.reshape(guess.coefficients.shape), np.clip(moved, -LARGEST, LARGEST)), found
+    return _Guess(theta.reshape(guess.coefficients.shape), np.clip(moved, -LARGEST, LARGEST)), found, sure
 
 
 def _paths(pieces: Stretches, law: Law, sigma: np.ndarray, guess: _Guess) -> _Paths:
@@ -177,17 +183,17 @@ def _ahead(
     """States and sensitivities after an interval."""
     first, last = inputs
     h = gap / steps
-    channels = x.shape[1]
+    channels, transposed = x.shape[1], coefficients[:, 1:].transpose(0, 2, 1)
     for k in range(steps):
         slopes, turns = np.zeros_like(x), np.zeros_like(sens)
         total, turned = np.zeros_like(x), np.zeros_like(sens)
         for ahead, weight in zip(AHEAD, WEIGHTS, strict=True):
             u = first + (last - first) * (k + ahead) / steps
             stage, stage_sens = x + ahead * h * slopes, sens + ahead * h[..., None] * turns
-            terms = law.terms(stage, u)
-            slopes = np.einsum("bp,bpc->bc", terms, coefficients)
-            bends = feature_slopes(np.concatenate([stage, u], axis=1), law.degree, law.region)[..., :channels]
-            jacobian = np.einsum("bpd,bpc->bcd", bends, coefficients[:, 1:])
+            values, bends = feature_slopes(np.concatenate([stage, u], axis=1), law.degree, law.region)
+            terms = with_constant(values)
+            slopes = (terms[:, None] @ coefficients)[:, 0]
+            jacobian = transposed @ bends[..., :channels]
             turns = jacobian @ stage_sens
             for c in range(channels):  # ∂f_c/∂θ_pc is the term p
                 turns[:, c, c : terms.shape[1] * channels : channels] += terms
