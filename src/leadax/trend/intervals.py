@@ -56,13 +56,15 @@ class Points(NamedTuple):
 
     def of_environment(self, e: int) -> "Points":
         """The points of one environment."""
-        return Points(*(array[[e]] for array in self[:-1]), self.zero)
+        return self._each(lambda array: array[[e]])
 
     def as_one(self) -> "Points":
         """The same points, as if all environments were one."""
-        return Points(
-            *(array.reshape(1, math.prod(array.shape[:2]), *array.shape[2:]) for array in self[:-1]), self.zero
-        )
+        return self._each(lambda array: array.reshape(1, math.prod(array.shape[:2]), *array.shape[2:]))
+
+    def _each(self, change: Callable[[np.ndarray], np.ndarray]) -> "Points":
+        """The points with a change to all that belongs to environments."""
+        return self._replace(**{name: change(array) for name, array in self._asdict().items() if name != "zero"})
 
     @property
     def complete(self) -> Bool[np.ndarray, "env traj time"]:
