@@ -22,7 +22,7 @@ import leadax as lx
 from leadax.methods import METHODS
 
 RESULTS = Path(__file__).with_name("own_data.json")
-KEYS = ("data", "method", "steps", "seeds")
+KEYS = ("data", "method", "asked_steps", "seeds")
 
 
 def main() -> None:
@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--measured", type=Path, help="a folder with real measurements")
     parser.add_argument("--only", help="data sets, separated by commas")
     parser.add_argument("--methods", default="leads,one-per-env")
-    parser.add_argument("--steps", type=int, default=4_000)
+    parser.add_argument("--steps", type=int, help="by default those that `fit` chooses")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--table", action="store_true", help="measure nothing")
     options = parser.parse_args()
@@ -46,8 +46,8 @@ def _measure(options: argparse.Namespace, rows: list[dict]) -> None:
     names = options.only.split(",") if options.only else list(sets)
     for name in names:
         for method in ("yardsticks", *options.methods.split(",")):
-            wanted = (name, method, *((0, 1) if method == "yardsticks" else (options.steps, options.seeds)))
-            if wanted in [tuple(row[key] for key in KEYS) for row in rows]:
+            wanted = (name, method, *((None, 1) if method == "yardsticks" else (options.steps, options.seeds)))
+            if wanted in [tuple(row.get(key) for key in KEYS) for row in rows]:
                 continue
             train, test = sets[name]()
             rows += _yardsticks(name, train, test) if method == "yardsticks" else [_learnt(wanted, train, test)]
@@ -58,17 +58,18 @@ def _measure(options: argparse.Namespace, rows: list[dict]) -> None:
 def _yardsticks(name: str, train: lx.Trajectories, test: lx.Trajectories) -> list[dict]:
     errors = {simple: found.nmse for simple, found in lx.yardsticks(train, test).items()}
     best = min(errors, key=errors.__getitem__)
-    common = {"data": name, "method": "yardsticks", "steps": 0, "seeds": 1}
+    common = {"data": name, "method": "yardsticks", "asked_steps": None, "seeds": 1}
     return [{**common, "nmse": errors[best], "best": best, "all": errors}]
 
 
-def _learnt(wanted: tuple[str, str, int, int], train: lx.Trajectories, test: lx.Trajectories) -> dict:
+def _learnt(wanted: tuple[str, str, int | None, int], train: lx.Trajectories, test: lx.Trajectories) -> dict:
     _, method, steps, seeds = wanted
     begin = time.perf_counter()
     model = lx.fit(METHODS[method](), train, steps=steps, seeds=seeds, key=jr.key(0))
     errors = lx.evaluate(model, test)
     return {
         **dict(zip(KEYS, wanted, strict=True)),
+        "steps": model.training.steps,
         "nmse": errors.nmse,
         "nmse_per_seed": errors.nmse_per_seed.tolist(),
         "median_nmse": errors.median_nmse,

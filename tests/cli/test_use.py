@@ -183,7 +183,7 @@ def test_values_that_cannot_be(arguments, expected, refused):
 def test_options_are_as_documented_and_as_in_python():
     """The contract of the command line: names that scripts use."""
     defaults = Training()
-    assert (defaults.steps, defaults.seeds, defaults.seed, defaults.protocol) == (12_000, 1, 0, "clean")
+    assert (defaults.steps, defaults.seeds, defaults.seed, defaults.protocol) == (None, 1, 0, "clean")
     assert defaults.preset is None
     for name in ("batch_size", "match", "protocol", "look_every", "checkpoint_every", "on_divergence"):
         assert getattr(defaults, name) == getattr(Recipe(), name), f"Python and the command line differ in {name}"

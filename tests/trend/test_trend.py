@@ -225,6 +225,15 @@ def test_the_flow_itself_makes_coefficients_exact():
     assert best_polynomial(data, Units.ones(2), LAYOUT).finer > 1
 
 
+@pytest.mark.parametrize(("method", "steps"), [("leads", 1_000), ("one-per-env", 1_000), ("one-for-all", 12_000)])
+def test_few_steps_where_nets_begin_at_the_law(method, steps):
+    """One field for all environments is not the law of each."""
+    data = simulated(lambda x, a: (x[1], -a * x[0]), (0.8, 1.2))
+    assert Trainer.of(request_of(data, steps=None), [METHODS[method]()], [None]).configs[0].steps == steps
+    net = METHODS[method](net=lx.MLP)
+    assert Trainer.of(request_of(data, steps=None), [net], [None]).configs[0].steps == 12_000
+
+
 def test_holes_are_left_out():
     data = simulated(duffing, (0.5, 1.0))
     states = data.states.copy()

@@ -61,8 +61,8 @@ Set: TypeAlias = tyro.conf.UseAppendAction[
 class Training:
     """How to train."""
 
-    steps: int = 12_000
-    """Gradient steps."""
+    steps: Count = None
+    """Gradient steps; by default 12000, or 1000 where a polynomial leaves next to nothing to learn."""
     seeds: int = 1
     """How many models to train at once, from different random weights."""
     seed: int = 0

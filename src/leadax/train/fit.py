@@ -29,7 +29,7 @@ def fit(
     train: Trajectories,
     *,
     key: PRNGKey,
-    steps: int = 12_000,
+    steps: int | None = None,
     seeds: int = 1,
     test: Trajectories | None = None,
     validation: Trajectories | None = None,
@@ -49,7 +49,8 @@ def fit(
 
     - `method`: `Leads()`, `OneForAll()`, …; what it leaves open is chosen from the data;
     - `key`: a `jax.random` key; the same key gives the same bits on the same machine;
-    - `steps`: gradient steps; `seeds`: the number of members, trained at once from different random weights;
+    - `steps`: gradient steps, by default 12 000, or 1 000 where a polynomial leaves next to nothing to learn;
+      `seeds`: the number of members, trained at once from different random weights;
     - `test`: evaluated during training, never learnt from; `validation`: the model kept is the best on these data (see
       `leadax.hold_out`), not the last one;
     - `learning_rate`: the highest during training, by default 1e-3, less where a polynomial explains nearly all of the
@@ -120,7 +121,7 @@ def fit_side_by_side(
     train: Trajectories,
     *,
     key: PRNGKey,
-    steps: int = 12_000,
+    steps: int | None = None,
     seeds: int = 1,
     test: Trajectories | None = None,
     validation: Trajectories | None = None,

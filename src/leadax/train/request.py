@@ -26,6 +26,8 @@ from .recipe import Recipe, Start
 from .sampling import ScheduledSampling
 
 WARMUP = 5  # points that a forecast is told where something is hidden
+STEPS, FEW_STEPS = 12_000, 1_000  # by default
+CALM = 0.02  # of the usual learning rate: nets that learn more slowly begin at all that there is to learn
 MOST_CHOSEN = 64  # data sets whose settings are remembered
 
 _chosen: dict[tuple, Defaults] = {}
@@ -37,7 +39,7 @@ class Request:
 
     train: Trajectories
     key: PRNGKey
-    steps: int
+    steps: int | None
     seeds: int
     test: Trajectories | None
     validation: Trajectories | None
@@ -47,7 +49,8 @@ class Request:
     start: Start | None
 
     def __post_init__(self):
-        positive("steps", self.steps)
+        if self.steps is not None:
+            positive("steps", self.steps)
         positive("seeds", self.seeds)
         key_numbers(self.key)
         if self.test is not None:
@@ -67,10 +70,28 @@ class Request:
         return self.defaults.layout
 
     @property
+    def number_of_steps(self) -> int:
+        """Those asked for, or those chosen (`with_steps`)."""
+        assert self.steps is not None, "`with_steps` fills it in"
+        return int(self.steps)
+
+    def with_steps(self, *, settled: bool) -> "Request":
+        """With a number of gradient steps, if none was asked for: few where nets begin at all that there is to learn.
+
+        - `settled`: whether nets begin at the laws of all environments.
+        """
+        if self.steps is not None:
+            return self
+        defaults = self.defaults
+        rate = settled and defaults.settled_rate
+        calm = rate and rate <= CALM * defaults.learning_rate
+        return dataclasses.replace(self, steps=FEW_STEPS if calm else STEPS)
+
+    @property
     def sampling(self) -> ScheduledSampling:
         """How often forecasts restart."""
         share = self.defaults.restart_share
-        chosen = ScheduledSampling() if share is None else ScheduledSampling.until(share, self.steps)
+        chosen = ScheduledSampling() if share is None else ScheduledSampling.until(share, self.number_of_steps)
         return self.recipe.sampling or chosen
 
     @property
@@ -115,7 +136,7 @@ class Request:
         return Config(
             method=describe(method),
             units=describe(defaults.units),
-            steps=int(self.steps),
+            steps=self.number_of_steps,
             learning_rate=rate,
             decay=(recipe.decay or "cosine") if named else "none",
             optimiser=self.own_optimiser().name,

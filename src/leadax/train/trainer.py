@@ -60,6 +60,7 @@ class Trainer:
             request = dataclasses.replace(request, defaults=finer)
         trend = _trend(request, methods[0])
         settled = trend is not None and methods[0].settled(trend)
+        request = request.with_steps(settled=settled)
         usual = (settled and request.defaults.settled_rate) or request.defaults.learning_rate
         numbers = [rate_for(request.own_optimiser(), rate, usual) for rate in rates]
         configs = [request.config(m, r) for m, r in zip(methods, numbers, strict=True)]
@@ -129,7 +130,7 @@ def _task(request: Request, methods: Sequence[Method], config: Config) -> Task:
         method=side_by_side(methods, request.seeds, recipe.dtype),
         stages=_stages(request, method),
         sampling=request.sampling,
-        steps=request.steps,
+        steps=request.number_of_steps,
         look_every=recipe.look_every,
         checkpoint_every=recipe.checkpoint_every,
         batch=batch,
@@ -184,7 +185,7 @@ def _prepared(request: Request, data: Trajectories, method: Method, longest: flo
 
 def _stages(request: Request, method: Method) -> tuple[Stage, ...]:
     phases = method.phases() if request.start is None else (Phase(1.0, request.start.trainable),)
-    ends = np.round(np.cumsum([phase.share for phase in phases]) * request.steps).astype(int).tolist()
+    ends = np.round(np.cumsum([phase.share for phase in phases]) * request.number_of_steps).astype(int).tolist()
     # What is local learns in every phase: it belongs to the data, not to what is known of other environments.
     learns = lambda phase: tuple(dict.fromkeys((*phase.trainable, "local")))
     common = (request.own_optimiser(), request.batch_size)
