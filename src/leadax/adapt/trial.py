@@ -19,6 +19,7 @@ TRIED = "tried"  # the folder, in that of a run, with the schemes that were trie
 FEWEST_POINTS = 8
 # A scheme with more parameters must be so much better to be chosen: one held-out end says little about others.
 MUCH_BETTER = 0.5
+GOOD_ENOUGH = 1e-3  # of the variance: no other scheme is tried then
 
 
 class Outcome(NamedTuple):
@@ -86,6 +87,8 @@ def best_scheme(learner: Learner, steps: int, run: Path | None) -> Outcome | Non
         outcome = _tried(scheme, learner, steps, parts, run)
         if outcome and (best is None or outcome.error < MUCH_BETTER * best.error):
             best = outcome
+        if best and best.error < GOOD_ENOUGH:
+            break
     if best is None:
         raise RunError("every scheme failed to learn the new environments: try a smaller learning rate")
     return best

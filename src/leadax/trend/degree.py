@@ -21,7 +21,6 @@ USELESS = 1.0  # of the variance
 NEARLY = 0.05  # of the rates may stay unexplained by what is taken for the law
 UNSURE = 1.5  # how much larger the variance of noise may be than estimated
 WORTH = 0.8  # a higher degree must bring the error of held-out forecasts down to this part of it
-WORTH_OF_NOISE = 5.0  # or, for noisy data, add so much to the logarithm of how likely they are, for each degree
 PATIENCE = 2  # degrees that may bring nothing, before higher ones are not tried any more
 FINER = 2  # steps in an interval, to compare degrees with
 FINEST = 2
@@ -95,32 +94,24 @@ def _of_noisy(points: Points, noise: tuple[float, ...]) -> Polynomial:
 
     If higher degrees explain nothing more, it is taken for that of the law, which then holds beyond the data, too.
     """
-    law = lambda degree, region: Law(degree, region, points.median_gap)
-    fit = lambda degree, region: fitted_for(points, law(degree, region), points.complete, noise)
-    best, found, idle = 1, fit(1, points.region), 0
-    for degree in _degrees(points):
-        if degree == 1 or idle == PATIENCE:
-            continue
-        tried = fit(degree, points.region)
+    fit = lambda degree, region: fitted_for(points, Law(degree, region, points.median_gap), points.complete, noise)
+    best, region, idle = 1, points.region, 0
+    found = fit(best, region)
+    for degree in list(_degrees(points))[1:]:
+        if idle == PATIENCE:
+            break
+        tried = fit(degree, region)
         idle += 1
-        if _is_law(tried) and _more_likely(tried, found, degree - best):
+        if _is_law(tried) and tried.is_clearly_better_than(found, degree - best):
             best, found, idle = degree, tried, 0
-    region = points.region
     if best > 1 and idle:
         wide = fit(best, _widened(region))
-        if not _more_likely(found, wide):
+        if not found.is_clearly_better_than(wide):
             region, found = _widened(region), wide
     polynomial = Polynomial(best, region, found.rest)
     if not _explains(found) and _useless(points, polynomial, noise):
         return Polynomial(0)
     return polynomial._replace(region=None) if best == 1 else polynomial
-
-
-def _more_likely(one: Fit, other: Fit, degrees: int = 1) -> bool:
-    """Whether data are clearly more likely with one fit than with another; longer forecasts are better in any case."""
-    if one.length != other.length:
-        return one.length > other.length
-    return one.evidence > other.evidence + WORTH_OF_NOISE * degrees
 
 
 def _useless(points: Points, found: Polynomial, noise: tuple[float, ...] | None) -> bool:

@@ -11,6 +11,7 @@ from .regression import Coefficients
 from .shooting import LENGTHS, refined
 
 QUICK = (8,)  # stretches that degrees are compared with
+CLEARLY = 3.0  # how much larger the logarithm of how likely data are must be, to say that they are
 
 
 class Fit(NamedTuple):
@@ -31,6 +32,12 @@ class Fit(NamedTuple):
         """How likely the data are, see `leadax.trend.effects.evidence`; of fits with equal `length` only."""
         return self.coefficients.evidence
 
+    def is_clearly_better_than(self, other: "Fit", times: int = 1) -> bool:
+        """Whether data are clearly more likely with it, so many times; longer forecasts are better in any case."""
+        if self.length != other.length:
+            return self.length > other.length
+        return self.evidence > other.evidence + CLEARLY * times
+
 
 def fitted_for(
     points: Points,
@@ -42,7 +49,7 @@ def fitted_for(
 ) -> Fit:
     """The fit from each point to the next; for noisy data, that of whole stretches.
 
-    A law is short in the units of the data, or in standard ones: whichever makes the data more likely.
+    A law is short in standard units, or in those of the data if that makes the data clearly more likely.
 
     **Arguments**
 
@@ -50,8 +57,8 @@ def fitted_for(
     - `noise`: of each channel, in standard units; None for none;
     - `quick`: whether a rough fit will do.
     """
-    tried = [_fitted(points, law._replace(raw=raw), use, noise, quick) for raw in (False, True)]
-    return max(tried, key=lambda fit: (fit.length, fit.evidence))
+    standard, raw = (_fitted(points, law._replace(raw=raw), use, noise, quick) for raw in (False, True))
+    return raw if raw.is_clearly_better_than(standard) else standard
 
 
 def _fitted(points: Points, law: Law, use: np.ndarray, noise: tuple[float, ...] | None, quick: bool) -> Fit:
