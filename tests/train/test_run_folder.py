@@ -256,6 +256,16 @@ def test_the_model_of_another_run_is_refused(folder, tmp_path):
             (folder / lost).unlink()
         with pytest.raises(InputError, match=rf"{MODEL} .* another run"):
             check_belongs(Model.load(folder / MODEL), folder)
+    # Copied together they agree with each other, but not with what was asked for here.
+    shutil.copy(tmp_path / "other" / RESULT, folder / RESULT)
+    with pytest.raises(InputError, match=rf"{MODEL} .* another run"):
+        train(folder)
+
+
+def test_a_finished_run_without_its_yardsticks_is_refused(folder):
+    (folder / YARDSTICKS).unlink()
+    with pytest.raises(InputError, match=f"{YARDSTICKS} is damaged, lost or of another run"):
+        train(folder)
 
 
 def test_yardsticks_of_other_data_are_refused(folder, whole):

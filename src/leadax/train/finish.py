@@ -33,9 +33,12 @@ def finish(
 
 
 def finished_model(folder: RunFolder, method: Method) -> Model:
-    """The model of a finished run; an `InputError` if the folder is damaged."""
+    """The model of a finished run; an `InputError` if the folder is damaged, or has files of another run."""
     folder.result()  # refuses a damaged one
-    return Model.load(folder.path / MODEL, method=method)
+    folder.check_yardsticks()
+    model = Model.load(folder.path / MODEL, method=method)
+    check_belongs(model, folder.path)
+    return model
 
 
 def check_belongs(model: Model, run: Path) -> None:
