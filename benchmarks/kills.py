@@ -122,12 +122,16 @@ class Life(NamedTuple):
 
     def _wait_for_checkpoint(self, child: int) -> bool:
         """Most kills come after a new checkpoint. Returns False if the child computes nothing any more."""
-        before, begin, computed, moved = self._checkpoints(), time.monotonic(), 0.0, time.monotonic()
+        before, begin, computed, asked = self._checkpoints(), time.monotonic(), 0.0, 0.0
+        moved = begin
         while self._checkpoints() <= before and not _ended(child):
-            time.sleep(0.005)
+            time.sleep(0.01)
+            if time.monotonic() - asked < 1.0:  # asked more often, this process would take the time of its children
+                continue
+            asked = time.monotonic()
             if (now := _computed([child, *_descendants(child)])) != computed:
-                computed, moved = now, time.monotonic()
-            if time.monotonic() - moved > IDLE or time.monotonic() - begin > LIMIT:
+                computed, moved = now, asked
+            if asked - moved > IDLE or asked - begin > LIMIT:
                 return False
         return True
 
@@ -206,6 +210,8 @@ def alone() -> None:
     # Commands of their own begin in another folder.
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
     os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
+    # Lives that start JAX anew find all programs that the run without a kill compiled.
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     for name in LIBRARIES:
         importlib.import_module(f"leadax.{name}")
@@ -321,6 +327,7 @@ def main():
     with tempfile.TemporaryDirectory() as place:
         journal = options.journal.absolute() if options.journal else Path(place, "journal.json")
         os.chdir(place)
+        os.environ["LEADAX_CACHE"] = str(Path(place, "programs"))
         make_data()
         for job in options.jobs.split(","):
             share = SHARES[job] / sum(SHARES[name] for name in options.jobs.split(","))
