@@ -88,6 +88,19 @@ def test_units_that_are_none_are_refused(numbers):
         Units(*numbers)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [1e308, 1e31, 1e-31, 1e-308])
+def test_numbers_beyond_those_of_forecasts_are_refused(size):
+    t, x = np.arange(4.0), np.array([1.0, -1.0, 0.5, 0.0])[None, None, :, None]
+    with pytest.raises(InputError, match="channel `x0` has values of the order of 1e"):
+        Units.measured(Trajectories.from_arrays(t, size * x))
+    with pytest.raises(InputError, match="time has values"):
+        Units.measured(Trajectories.from_arrays(size * (t / 3), x))
+    with pytest.raises(InputError, match="an input or covariate has values"):
+        Units.ones(1).for_inputs(size * x)
+    assert Units.measured(Trajectories.from_arrays(t, 0 * x)).scale == (1.0,)
+
+
 def test_doses_of_hidden_channels_are_of_size_one():
     """Nets and priors see amounts of the size one, formulas those of the data; what was given before is kept."""
     doses = np.array([[[[300.0, 1.0], [0.0, 1.0]], [[400.0, 1.0], [np.nan, 1.0]]]])

@@ -65,6 +65,9 @@ class Units:
         (7.0,)
         """
         seen = data.observed
+        for name, values in zip(data.channels, np.moveaxis(data.states, -1, 0), strict=True):
+            _check_size(f"channel `{name}`", values)
+        _check_size("time", data.times)
         mean = _mean(data.states, seen)
         deviations = np.where(seen, data.states, mean) - mean
         spread = np.sqrt(_mean(deviations**2, seen))
@@ -76,6 +79,8 @@ class Units:
     def for_inputs(self, values: Float[np.ndarray, "*shape input"]) -> "Units":
         """The same with the mean and the spread of what a field sees beside time and state."""
         flat = values.reshape(-1, values.shape[-1])
+        for column in flat.T:
+            _check_size("an input or covariate", column)
         mean, spread = np.nanmean(flat, axis=0), np.nanstd(flat, axis=0)
         scale = np.where(spread > 1e-12 * np.abs(mean), spread, 1.0)
         return replace(self, input_mean=tuple(mean), input_scale=tuple(scale))
@@ -117,6 +122,7 @@ class Units:
 
 
 HIDDEN_BOUND = 6.0  # standard units
+LARGEST = 1e30  # more, or its inverse, is none of the numbers of half the precision that forecasts have
 
 
 @dataclass(frozen=True)
@@ -163,6 +169,15 @@ def _like(numbers: tuple[float, ...], array: Any) -> Any:
     """The numbers as an array of the type of another, with as many axes, along the last of them."""
     shape = (*(1,) * (array.ndim - 1), array.shape[-1])
     return np.broadcast_to(np.asarray(numbers, array.dtype), shape)
+
+
+def _check_size(what: str, values: np.ndarray) -> None:
+    """An `InputError` for values so large or so small that forecasts of them would be infinite or zero."""
+    known = values[np.isfinite(values)]
+    size, width = (np.abs(known).max(), known.max() / 2 - known.min() / 2) if known.size else (0.0, 0.0)
+    if size > LARGEST or 0 < width < 1 / LARGEST:
+        extreme = size if size > LARGEST else width
+        raise InputError(f"{what} has values of the order of {extreme:.0e}, which cannot be computed with: change its unit")
 
 
 def _mean(values: np.ndarray, seen: np.ndarray) -> np.ndarray:

@@ -45,7 +45,7 @@ def forecast(
     told = model.warmup if warmup is None else warmup
     check_warmup(told, data)
     model.for_data(data)  # refuses what does not fit, before any work
-    moments = None if times is None else _moments(times)
+    moments = None if times is None else _moments(times, float(np.nanmin(data.times)))
     if solver is not None:
         return _packed(data, *_adaptively(model, data, moments, solver, told))
     queries = data if moments is None else _at(data, moments, told, model.layout.inferred)
@@ -56,10 +56,13 @@ def forecast(
     return _packed(data, *_own_points(queries, states, model.layout.inferred, moments))
 
 
-def _moments(times: Sequence[float]) -> np.ndarray:
+def _moments(times: Sequence[float], begin: float) -> np.ndarray:
+    """The times asked for; `begin`: when the first trajectory does."""
     found = numbers("times", times)
     if found.ndim != 1 or not np.all(np.isfinite(found)):
         raise InputError(f"`times` must be a list of finite numbers, got {times!r:.60}")
+    if early := int(np.sum(found < begin)):
+        raise InputError(f"{early} of the {len(found)} `times` asked for are before any trajectory begins")
     return found
 
 
