@@ -134,6 +134,8 @@ for arguments, status in {commands}:
         ),
         (["evaluate", "a", "b", "c"], "too many arguments: c"),
         (["train", "d.csv", "--out", "x\0y"], "has a NUL character"),
+        (["train", "d.csv", "--out", ""], "an argument is empty"),
+        (["train", "d.csv", "--out="], "an argument is empty"),
     ],
 )
 def test_wrong_use_is_one_line(arguments, expected, refused):

@@ -92,6 +92,8 @@ def test_texts_of_which_only_one_is_in_the_table(tmp_path):
     assert read(both, covariates=["Sex=Female"]).parameters["Sex"].tolist() == [0, 1]
     said = refusal(both, columns=KEYS, channels=["conc"], covariates=["Sex=male"])
     assert said == "the covariate `Sex` is never `male`: did you mean `Sex=Male`?"
+    said = refusal(both, columns=KEYS, channels=["conc"], covariates=["Sex=Femal"])
+    assert said == "the covariate `Sex` is never `Femal`: it has `Female`, `Male`"
 
 
 def sexes(folder) -> tuple[str, str]:

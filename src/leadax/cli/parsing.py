@@ -35,6 +35,8 @@ def parse(commands: Mapping[str, Command], arguments: Sequence[str], description
     """
     if any("\0" in argument for argument in arguments):
         raise InputError("an argument has a NUL character in it, which no file name or option can have")
+    if any(not argument or re.fullmatch(r"--[\w-]+=", argument) for argument in arguments):
+        raise InputError("an argument is empty: a variable of the shell that it came from may have no value")
     if not arguments:
         raise InputError(f"say what to do: `leadax demo` to begin with, or {', '.join(list(commands)[1:])}; see --help")
     name, rest = arguments[0], arguments[1:]

@@ -52,6 +52,8 @@ def _numbers(name: str, texts: list[str], level: str | None) -> tuple[np.ndarray
     for text in known:
         if level not in known and text.lower() == level.lower():
             raise InputError(f"the covariate `{name}` is never `{level}`: did you mean `{name}={text}`?")
+    if level not in known and len(known) > 1:  # one text alone may well be the other one
+        raise InputError(f"the covariate `{name}` is never `{level}`: it has {_shown(known)}")
     found = [math.nan if text in MISSING else float(text == level) for text in texts]
     others = [text for text in known if text != level]
     return np.array(found), f"{', '.join(others)} 0, {level} 1" if others else f"{level} 1"
@@ -64,9 +66,12 @@ def _second_of_two(name: str, known: list[str]) -> str:
             f"`{name}={known[0]}` (of two texts, it is the second in the alphabet)"
         )
     if len(known) > 2:
-        shown = ", ".join(f"`{text}`" for text in known[:5]) + (", …" if len(known) > 5 else "")
         raise InputError(
-            f"the covariate `{name}` has {len(known)} different texts ({shown}), expected numbers or two texts: write "
+            f"the covariate `{name}` has {len(known)} different texts ({_shown(known)}), expected numbers or two texts: write "
             "numbers, or one column of 0 and 1 for each"
         )
     return known[1]
+
+
+def _shown(texts: list[str]) -> str:
+    return ", ".join(f"`{text}`" for text in texts[:5]) + (", …" if len(texts) > 5 else "")
