@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from leadax.cli.executors import pool
-from leadax.experiments.study.workers import end_with_parent
+from leadax.cli.parent import end_with_parent
 
 
 def wait_in(folder: Path) -> None:

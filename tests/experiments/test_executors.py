@@ -13,6 +13,7 @@ import pytest
 from tests.experiments.fake_runs import WORKED, fail, slow_runs, vanish
 
 from leadax import InputError, RunError
+from leadax.cli import executors
 from leadax.cli.executors import cluster, pool, workers_for
 from leadax.experiments.study import Run, carry_out
 from leadax.experiments.study.runs import ERROR, do
@@ -62,6 +63,15 @@ def test_workers_end_with_a_process_that_is_killed(tmp_path):
         parent.kill()
         parent.wait(timeout=20)
     wait_until(lambda: not any(map(alive, workers)), seconds=20)
+
+
+def test_workers_watch_their_parent_before_anything_that_takes_time(monkeypatch):
+    def watched():
+        raise StopIteration
+
+    monkeypatch.setattr(executors, "end_with_parent", watched)
+    with pytest.raises(StopIteration):
+        executors._start(None, 1, 1)
 
 
 def alive(process: int) -> bool:

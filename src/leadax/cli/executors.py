@@ -11,6 +11,7 @@ from typing import Any
 from .._atomic import one_line
 from ..errors import InputError
 from .checks import check_count
+from .parent import end_with_parent
 from .runtime import prepare
 
 CONNECTING_SECONDS = 10
@@ -54,15 +55,13 @@ def pool(workers: int, seeds: int) -> Iterator[Executor]:
 
 def _start(numbers: Any, workers: int, seeds: int) -> None:
     """What a process of the pool does first."""
+    end_with_parent()  # before JAX is imported: that takes seconds, in which nobody would end it
     # Ctrl-C reaches all processes of the group: these end at once, and the one that the user started says so.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     own = _cores()[numbers.get() :: workers]
     if own and hasattr(os, "sched_setaffinity"):  # pinned, two processes on two cores do 1.4 times as much as unpinned
         os.sched_setaffinity(0, own)
     prepare(seeds, cores=max(1, len(own)))
-    from ..experiments.study.workers import end_with_parent
-
-    end_with_parent()
 
 
 def _cores() -> list[int]:
