@@ -64,8 +64,15 @@ def test_an_environment_by_its_covariates(driven, printed, refused, tmp_path):
     assert not found["reliable"]
     assert "beyond" in printed(*new[:3], str(tmp_path / "far"), "--new", "bob:weight=7")["reason"]
     assert "needs the covariates weight, got height" in refused(*new[:3], "other", "--new", "bob:height=7")
-    assert "`--new` must be NAME:COVARIATE=VALUE" in refused(*new[:3], "other", "--new", "bob")
+    for wrong in ("bob", "bob:weight=1,weight=2"):
+        assert "`--new` must be NAME:COVARIATE=VALUE" in refused(*new[:3], "other", "--new", wrong)
     assert "give the data of new environments" in refused(*new[:3], "other")
+
+
+def test_a_report_draws_no_fields_that_see_inputs(driven, tmp_path):
+    out = tmp_path / "page.html"
+    assert run(["report", driven, "--data", "driven.csv", *READ, "--out", str(out)]) == 0
+    assert "see more than observed states" in out.read_text()
 
 
 def test_what_was_learnt_in_a_formula(driven, printed, refused):
@@ -97,6 +104,12 @@ def test_a_known_formula(driven, place, printed, refused):
         (("train", "driven.csv", "--out", "none", *READ[:3], "-1"), "`--period`"),
         (("tune", "driven.csv", "--out", "none", *READ), "`tune` searches without covariates"),
         (("evaluate", "driven", "driven.csv", "--channels", "x,y", "--inputs", "rate:held"), "other inputs"),
+        (
+            ("evaluate", "driven", "driven.csv", *READ[:3], "5", *READ[4:]),
+            "the model sees the time with a period of 4:",
+        ),
+        (("evaluate", "driven", "driven.csv", *READ[:2], *READ[4:]), "the model sees the time with a period of 4:"),
+        (("evaluate", "run", "test.csv", "--inputs", "time"), "the model does not see the time"),
     ],
 )
 def test_wrong_use(driven, refused, arguments, message):
@@ -108,6 +121,12 @@ def test_a_covariate_that_changes(driven, place, refused):
     text[3] = text[3].rpartition(",")[0] + ",5.0"
     (place / "changes.csv").write_text("\n".join(text) + "\n")
     assert "weight" in refused("train", "changes.csv", "--out", "none", *READ)
+    # In every line of an environment: then it is another environment.
+    heavier = (place / "driven.csv").read_text().replace(",2.0\n", ",5.0\n")
+    (place / "other.csv").write_text(heavier)
+    assert "of environment `heavy` is 5 in the data, but was 2 in training" in refused(
+        "evaluate", driven, "other.csv", *READ
+    )
 
 
 def test_inputs_that_end_before_the_forecast(driven, refused):

@@ -194,8 +194,14 @@ def test_demo_asks_for_the_preset(place, monkeypatch, capsys):
         (["evaluate", "run", "mine.py"], ".csv"),
         (["predict", "run", "test.csv", "--out", "train.csv"], "--overwrite"),
         (["predict", "run", "test.csv", "--out", "y.csv", "--times", "0,1e12"], "at most 10000000 are allowed"),
-        (["predict", "run", "test.csv", "--out", "y.csv", "--times", "-1"], "1 of the 1 `times` asked for are before any"),
-        (["predict", "run", "test.csv", "--out", "y.csv", "--times", "-1,1"], "1 of the 2 `times` asked for are before"),
+        (
+            ["predict", "run", "test.csv", "--out", "y.csv", "--times", "-1"],
+            "1 of the 1 `times` asked for are before any",
+        ),
+        (
+            ["predict", "run", "test.csv", "--out", "y.csv", "--times", "-1,1"],
+            "1 of the 2 `times` asked for are before",
+        ),
         (["adapt", "run", "narrow.csv", "--out", "x"], "channels and grid must agree"),
         (
             ["adapt", "run", "novel.csv", "--out", "x", "--test", "train.csv"],

@@ -280,8 +280,10 @@ def test_many_channels_are_in_several_pictures():
     assert [caption.split(":")[0] for caption in captions[1:4]] == [
         "x0, x1, x2, x3 over time", "x4, x5, x6, x7 over time", "x0 and x1 in their plane"
     ]  # fmt: skip
-    assert not_drawn(data).endswith("1 of 9 channels.")
-    assert not_drawn(data.select(slice(None), 0).select([0])).startswith("Not drawn, but counted in all errors: 1 of 9")
+    assert not_drawn({}, data).endswith("1 of 9 channels.")
+    assert not_drawn({}, data.select(slice(None), 0).select([0])).startswith(
+        "Not drawn, but counted in all errors: 1 of 9"
+    )
 
 
 def test_what_is_cut_off_is_said():

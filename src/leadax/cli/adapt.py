@@ -89,7 +89,7 @@ def adapt(
     from ..adapt import adapt as adapt_model
     from ..train import Recipe
 
-    model = open_model(run, using)
+    model = open_model(run, using, reading)
     every = math.gcd(look_every, *(step for step in chosen if step <= steps))
     recipe = Recipe(decay=decay, protocol=model.protocol, look_every=every, checkpoint_every=checkpoint_every)
     more = {"steps": steps, "learning_rate": learning_rate, "optimiser": optimiser, "recipe": recipe}
@@ -131,7 +131,7 @@ def parsed_covariates(texts: Sequence[str]) -> dict[str, dict[str, float]]:
             numbers = {key: float(value) for key, value in pairs}
         except ValueError:
             numbers = {}
-        if not name or not numbers or name in found:
+        if not name or not numbers or len(numbers) < len(pairs) or name in found:
             raise InputError(f"`--new` must be NAME:COVARIATE=VALUE[,…], once for each environment, got `{text}`")
         found[name] = numbers
     return found

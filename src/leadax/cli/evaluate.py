@@ -33,7 +33,7 @@ def evaluate(
     check_count("--warmup", warmup)
     observed = reading.load(data)
     prepare()
-    model = open_model(run, using)
+    model = open_model(run, using, reading)
     from ..evaluate import evaluate as evaluate_model
     from ..train.finish import yardsticks_of
 

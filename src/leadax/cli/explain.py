@@ -49,7 +49,7 @@ def explain(
         raise InputError("`--relate` needs the numbers of the environments: give them with `--data FILE`")
     observed = None if data is None else reading.load(data)
     prepare()
-    model = open_model(run, using)
+    model = open_model(run, using, reading)
     from ..explain import explain as explained
 
     chosen = [] if functions == "none" else listed_names("--functions", functions) or []

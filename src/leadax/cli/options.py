@@ -14,6 +14,7 @@ from .console import Count, Number, optional
 from .names import METHODS, NETS, PENALTIES, SOLVERS, Decay, Match, Optimiser, Preset, Protocol, check_name, listed
 from .own import all_imported, find_net
 from .parts import check_division
+from .reading import Reading
 from .settings import OBJECTS, Plan, pairs, with_lipschitz_weight
 
 if TYPE_CHECKING:
@@ -252,8 +253,8 @@ def option_of(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def open_model(path: Path, using: Sequence[str] = ()) -> "Model":
-    """The model of a finished run, or in a file; `using`: what `--using` names."""
+def open_model(path: Path, using: Sequence[str] = (), reading: Reading | None = None) -> "Model":
+    """The model of a finished run, or in a file; `using`: what `--using` names; `reading`: what it must agree with."""
     if not path.exists():
         raise InputError(f"{path} does not exist: expected a run folder or a model file")
     file = path / "model.safetensors" if path.is_dir() else path
@@ -274,4 +275,6 @@ def open_model(path: Path, using: Sequence[str] = ()) -> "Model":
         from ..train.finish import check_belongs
 
         check_belongs(model, path)
+    if reading is not None:
+        reading.check_clock(model)
     return model

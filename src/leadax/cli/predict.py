@@ -65,7 +65,8 @@ def predict(
     prepare()
     from ..evaluate import forecast as forecast_of
 
-    forecast = forecast_of(open_model(run, using), observed, times=chosen, solver=solver, warmup=warmup)
+    model = open_model(run, using, reading)
+    forecast = forecast_of(model, observed, times=chosen, solver=solver, warmup=warmup)
     forecast.save(out, overwrite=overwrite)
     result({"out": str(out), "fingerprint": forecast.fingerprint}, f"{out}: {forecast}", as_json=json)
 

@@ -1,10 +1,11 @@
 """How a table of the user's own is read: options of every command that reads data."""
 
 import csv
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from .._atomic import check_regular
 from ..errors import InputError
@@ -13,6 +14,7 @@ from .console import optional
 
 if TYPE_CHECKING:
     from ..data import Trajectories
+    from ..model import Model
 
 KEYS = ("environment", "trajectory", "time")
 TABLES = (".csv", ".parquet")
@@ -73,6 +75,25 @@ class Reading:
             raise InputError("`--period` is the period of the time as an input: give `--inputs time` too")
         check_positive("--period", self.period)
         return self.period
+
+    def check_clock(self, model: "Model") -> None:
+        """An `InputError` if a trained model sees the time in another way than these options say."""
+        from ..nets.architecture import Architecture
+        from ..nets.timed import Timed
+
+        net = getattr(model.method, "net", None)
+        if self.clock is None or not isinstance(net, Architecture):
+            return
+        period: Any = dict(net.options).get("period")  # in standard time
+        if net.build is not Timed:
+            how = "does not see the time"
+        elif period is None:
+            how = "sees the time as it is" if self.clock is not True else ""
+        else:
+            same = self.clock is not True and math.isclose(period * model.units.time, self.clock, rel_tol=1e-9)
+            how = "" if same else f"sees the time with a period of {period * model.units.time:g}"
+        if how:
+            raise InputError(f"the model {how}: leave out `--inputs time` and `--period`, or give them as in training")
 
     @property
     def _columns_of_inputs(self) -> list[str] | None:

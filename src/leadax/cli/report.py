@@ -69,7 +69,7 @@ def report(
         _draw_learning(path, target, using)
     else:
         test = reading.load(data)
-        models = _models(path, using)
+        models = _models(path, using, reading)
         write_comparison(models, test, path.name, target, baselines=_baselines(path, models, test))
     result({"out": str(target)}, f"{target}", as_json=json)
 
@@ -138,34 +138,34 @@ def _draw_data(path: Path, out: Path, reading: Reading) -> None:
     _write(data_page(data, path.name) if out.suffix == ".html" else next(iter(data_figures(data).values())), out)
 
 
-def _models(path: Path, using: Sequence[str]) -> "dict[str, Model]":
+def _models(path: Path, using: Sequence[str], reading: Reading | None = None) -> "dict[str, Model]":
     """The model of a run or in a file, or those of all finished runs in a folder."""
     if path.is_file():
-        return {path.stem: open_model(path, using)}
+        return {path.stem: open_model(path, using, reading)}
     if (path / "config.json").exists() or (path / "model.safetensors").exists():
-        return {path.name: open_model(path, using)}
+        return {path.name: open_model(path, using, reading)}
     found = sorted(file.parent for file in path.glob("*/model.safetensors"))
     if not found:
         results = " (for a folder of results: `--out FILE.md`)" if any(path.glob("*.csv")) else ""
         raise InputError(f"{path} holds no finished run: expected one, or a folder of them{results}")
-    return {run.name: open_model(run, using) for run in found}
+    return {run.name: open_model(run, using, reading) for run in found}
 
 
 def _baselines(path: Path, models: "dict[str, Model]", test: "Trajectories") -> "dict[str, Evaluation]":
     """The errors of simple forecasts that learnt from the same data; none if the runs learnt from different data."""
     from ..train.finish import yardsticks_of
-    from ..train.run_folder import YARDSTICKS
+    from ..train.run_folder import MODEL
 
+    first = next(iter(models.values()))
     learnt_from = {model.training.config.train for model in models.values() if model.training}
-    found = [*path.glob(YARDSTICKS), *sorted(path.glob(f"*/{YARDSTICKS}"))]
-    if not found or len(learnt_from) != 1:
+    found = [*path.glob(MODEL), *sorted(path.glob(f"*/{MODEL}"))]
+    simple = yardsticks_of(found[0].parent, first) if found and len(learnt_from) == 1 else None
+    if simple is None:
         return {}
-    simple = yardsticks_of(found[0].parent, next(iter(models.values())))
-    assert simple is not None, "it was found"
     if int(test.counts.sum()) > MANY:
         quick = {name: numbers for name, numbers in simple.learnt_numbers.items() if name in QUICK}
         simple = replace(simple, learnt_numbers=quick)
-    return simple.errors(test, protocol=next(iter(models.values())).protocol)
+    return simple.errors(test, protocol=first.protocol, warmup=first.warmup)
 
 
 def _write(drawn: "Page | Figure", out: Path) -> None:

@@ -67,8 +67,8 @@ def _second_of_two(name: str, known: list[str]) -> str:
         )
     if len(known) > 2:
         raise InputError(
-            f"the covariate `{name}` has {len(known)} different texts ({_shown(known)}), expected numbers or two texts: write "
-            "numbers, or one column of 0 and 1 for each"
+            f"the covariate `{name}` has {len(known)} different texts ({_shown(known)}), expected numbers or two "
+            "texts: write numbers, or one column of 0 and 1 for each"
         )
     return known[1]
 

@@ -177,7 +177,9 @@ def _check_size(what: str, values: np.ndarray) -> None:
     size, width = (np.abs(known).max(), known.max() / 2 - known.min() / 2) if known.size else (0.0, 0.0)
     if size > LARGEST or 0 < width < 1 / LARGEST:
         extreme = size if size > LARGEST else width
-        raise InputError(f"{what} has values of the order of {extreme:.0e}, which cannot be computed with: change its unit")
+        raise InputError(
+            f"{what} has values of the order of {extreme:.0e}, which cannot be computed with: change its unit"
+        )
 
 
 def _mean(values: np.ndarray, seen: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """`Model`: what training gives; predicts, shows its parts, is saved and loaded."""
 
 import dataclasses
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -346,6 +347,7 @@ class Model(eqx.Module):
         """The parameters for the environments of a data set, in its order; `InputError` if it does not fit."""
         check_fits(data, self.state_shape, self.channels)
         check_inputs(self.with_covariates(data), self.layout)
+        self._check_covariates(data)
         if data.environments == self.environments:
             return self.levels
         chosen = np.array([self.environment_index(name) for name in data.environments])
@@ -356,6 +358,17 @@ class Model(eqx.Module):
         if isinstance(local, Population):
             local = local._replace(start=pick(local.start), individual=pick(local.individual))
         return Levels(self.levels.shared, pick(self.levels.specific), local)
+
+    def _check_covariates(self, data: Trajectories) -> None:
+        """An `InputError` where data and model disagree about an environment that both know."""
+        for i, name in enumerate(self.layout.covariates):
+            given = dict(zip(data.environments, data.parameters.get(name, ()), strict=False))
+            for e, known in zip(self.environments, self.covariates, strict=True):
+                if e in given and not math.isclose(given[e], known[i], rel_tol=1e-6):
+                    raise InputError(
+                        f"the covariate `{name}` of environment `{e}` is {given[e]:g} in the data, but was "
+                        f"{known[i]:g} in training: use the same, or give the environment another name"
+                    )
 
     def save(self, path: str | Path, *, overwrite: bool = True) -> None:
         """Write the model to one safetensors file that carries all that is needed to use it."""

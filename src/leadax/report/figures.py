@@ -57,8 +57,8 @@ def model_figures(
     return figures if name is None else figures | decomposition_figures(name, models[name], test)
 
 
-def not_drawn(test: Trajectories) -> str:
-    """What pictures of single environments, trajectories and channels leave out, in one sentence; empty if nothing."""
+def not_drawn(models: "Mapping[str, Model]", test: Trajectories) -> str:
+    """What pictures of single environments, trajectories, channels and fields leave out; empty if nothing."""
     counts = test.counts
     trajectories, shown = int(counts.sum()), min(len(counts), MAX_ENVIRONMENTS)
     lost = []
@@ -68,7 +68,10 @@ def not_drawn(test: Trajectories) -> str:
         lost.append(f"{trajectories - shown:,} of {trajectories:,} test trajectories (all but the first of each)")
     if len(test.channels) > MAX_CHANNELS:
         lost.append(f"{len(test.channels) - MAX_CHANNELS:,} of {len(test.channels):,} channels")
-    return f"Not drawn, but counted in all errors: {'; '.join(lost)}." if lost else ""
+    texts = [f"Not drawn, but counted in all errors: {'; '.join(lost)}."] if lost else []
+    if any(model.layout.seen or model.layout.hidden for model in models.values()):
+        texts.append("f and g of models that see more than observed states (inputs, covariates, …) are not drawn.")
+    return " ".join(texts)
 
 
 def _comparisons(models: "Mapping[str, Model]", test: Trajectories) -> "dict[str, Figure]":

@@ -29,10 +29,15 @@ MAX_CHANNELS = 4
 def decomposed(
     models: "Mapping[str, Model]", test: Trajectories, evaluations: "Mapping[str, Evaluation]"
 ) -> str | None:
-    """The model whose f and g_e are shown: LEADS if there is one, otherwise the best that has a field."""
+    """The model whose f and g_e are shown: LEADS if there is one, otherwise the best that has a field.
+
+    None of those whose fields see more than the observed state, which would have to be chosen for a picture.
+    """
     from ..methods import Leads
 
-    fits = lambda model: model.state_shape == test.state_shape and len(test.space) <= 2 and model.has_field
+    alone = lambda model: not (model.layout.seen or model.layout.hidden)
+    drawn = lambda model: model.state_shape == test.state_shape and len(test.space) <= 2
+    fits = lambda model: drawn(model) and alone(model) and model.has_field
     rank = lambda name: (not isinstance(models[name].method, Leads), finite_or_inf(evaluations[name].nmse))
     return min((name for name, model in models.items() if fits(model)), key=rank, default=None)
 

@@ -37,7 +37,7 @@ def model_page(
     _errors(page, models, evaluations, baselines, test)
     _environments(page, evaluations, baselines)
     page.heading("Pictures")
-    if omitted := not_drawn(test):
+    if omitted := not_drawn(models, test):
         page.text(omitted)
     for caption, figure in model_figures(models, test, evaluations, baselines).items():
         page.figure(figure, caption)
