@@ -4,7 +4,8 @@
 
 The vorticity of a fluid in two dimensions (Navier and Stokes) on 32 by 32 points, with a force of its own in each
 environment. A Fourier neural operator learns it from eight trajectories of each, by Muon with one cycle of the learning
-rate, which takes few steps (`docs/training.md`). With 1 600 steps in place of 250, errors are several times smaller.
+rate, which takes few steps (`docs/measurements.md`). With 1 600 steps in place of 250, errors are several times
+smaller.
 """
 
 import jax.random as jr

@@ -1,4 +1,4 @@
-"""The numbers that docs/training.md takes from the results are those of the results."""
+"""The numbers that docs/measurements.md takes from the results are those of the results."""
 
 import re
 from pathlib import Path
@@ -28,7 +28,7 @@ METHODS = {
 PAPER_LV = ("lotka-volterra", "paper", ("paper",))
 TABLES = [
     (
-        "docs/training.md",
+        "docs/measurements.md",
         r"\| paper's \| `paper` \| `clean` \|",
         [
             PAPER_LV,

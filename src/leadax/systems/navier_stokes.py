@@ -8,7 +8,7 @@ Environments differ in their forcing: the wave numbers (a, b) and (c, d). The ax
 There are two pseudo-spectral schemes. The protocol `paper` uses the 32 × 32 grid of the data, Crank–Nicolson for
 diffusion and explicit Euler for the rest, with steps of 1e-3. The protocol `clean` uses a grid twice as fine, of which
 every second point is observed, and a fourth-order method with exact diffusion (see `spectral.py`). The errors of both
-are in `docs/data.md`.
+are in `docs/systems.md`.
 """
 
 import jax.numpy as jnp

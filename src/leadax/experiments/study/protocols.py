@@ -30,8 +30,8 @@ class InFewSteps:
     every third point would still restart the forecast after a thousand steps. All this is for fields: steps on vectors
     are cheap, and many small ones learn better.
 
-    - `alpha`, `penalty_weight`: α and 1/λ of an Ω that is not divided by the state (docs/training.md has how they were
-      chosen);
+    - `alpha`, `penalty_weight`: α and 1/λ of an Ω that is not divided by the state (how they were chosen is in
+      docs/measurements.md);
     - `net`, `solver`: others than the paper's; `standardised`: learn in units of the data's spread.
     """
 
