@@ -148,7 +148,7 @@ def _texts(path: Path) -> str:
 
 def test_every_page_of_the_gallery_has_its_script_its_picture_and_its_numbers():
     pages = [page for page in (DOCS / "gallery").glob("*.md") if page.stem != "index"]
-    assert len(pages) == 7
+    assert len(pages) == 8
     for page in pages:
         script = gallery.script_of(page)
         assert script.exists()

@@ -32,7 +32,7 @@ CONNECT = (
 )
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = ("--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-           "--no-first-run", "--disable-extensions")  # fmt: skip
+           "--no-first-run", "--disable-extensions", "--force-prefers-reduced-motion")  # fmt: skip
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 BROKEN = "[...document.images].filter(i => !i.complete || !i.naturalWidth).map(i => i.src).join(' ')"
 

@@ -3,6 +3,7 @@
 A Markdown extension: `$x_0$` within a line, `$$...$$` as a paragraph of its own. GitHub shows the same source.
 """
 
+import re
 import xml.etree.ElementTree as etree
 from re import Match
 
@@ -15,6 +16,12 @@ DISPLAYED = r"(?<![\\$])\$\$(?!\$)([^$]+?)\$\$"
 WITHIN_A_LINE = r"(?<![\\$\w])\$(?![\s$])([^$\n]+?)(?<![\s\\])\$(?![\d\w])"
 
 
+# Where no font for mathematics is installed, a browser lowers a subscript only by what its base has below the line:
+# the e of c_e stood beside the c. So such a base is given some depth, which changes nothing where there is a font.
+BASE = re.compile(r"<msub>(<mi>[^<]*</mi>)")
+DEEP = r'<msub><mpadded depth="0.25em">\1</mpadded>'
+
+
 class Equation(InlineProcessor):
     """One kind of equation."""
 
@@ -24,7 +31,7 @@ class Equation(InlineProcessor):
 
     def handleMatch(self, m: Match[str], data: str) -> tuple[str, int, int]:
         """The MathML of a match, kept as it is by what comes later."""
-        found = convert(m.group(1).strip(), display=self.display)
+        found = BASE.sub(DEEP, convert(m.group(1).strip(), display=self.display))
         etree.fromstring(found)  # an equation that is no XML would break the page around it
         return self.md.htmlStash.store(found), m.start(0), m.end(0)
 

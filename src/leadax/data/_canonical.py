@@ -92,7 +92,8 @@ def check(
             raise InputError(f"{where(e, i)}: point {k} has {what} but no time")
     # One state is enough: times without any say what is to be forecast from it. Training asks for more.
     for e, i in np.argwhere(present.sum(axis=2) == 1)[:1]:
-        raise InputError(f"{where(e, i)} has 1 point: at least 2 are needed, remove it")
+        do = "remove it, or add a row with a later time and empty cells to forecast from it"
+        raise InputError(f"{where(e, i)} has 1 point: at least 2 are needed; {do}")
 
 
 def unique_names(what: str, given: Sequence[str], count: int) -> tuple[str, ...]:
