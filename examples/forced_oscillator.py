@@ -3,7 +3,7 @@
     python examples/forced_oscillator.py
 
 x'' = -k x - 0.1 x' + u(t). The force u is measured with the states, and known in the future: it is an input. A model
-that is not told of it has no chance, since the same state is pushed to the left now and to the right later.
+that does not know it has no chance, since the same state is pushed to the left now and to the right later.
 """
 
 import jax.random as jr

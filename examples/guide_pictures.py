@@ -109,7 +109,7 @@ def draw_warmup(model: lx.Model, test: lx.Trajectories, folder: Path) -> None:
         axis.plot(test.times[e, i], test.states[e, i, :, 0], "o", color=GREY, ms=4, label="counted")
         axis.plot(test.times[e, i, :4], test.states[e, i, :4, 0], "o", color="black", ms=4, label="the first four")
         for (count, found), colour in zip(forecasts.items(), (ORANGE, BLUE), strict=True):
-            label = f"told {count} point{'s' * (count > 1)}"
+            label = f"forecast from {count} point{'s' * (count > 1)}"
             axis.plot(found.times[e, i], found.states[e, i, :, 0], color=colour, lw=1.5, label=label)
         axis.set(title=test.environments[e], xlabel="year")
     axes[0, 0].set_ylabel("prey, thousands")

@@ -4,7 +4,7 @@
 
 Four lakes, four series of each. Without a hidden state there is no law: the same number of prey is followed by a rise
 in one year and by a fall in another. With `hidden=1` the state has a second channel that nobody measured. A forecast is
-told the first six points of a series, and infers from them where the hidden channel starts.
+given the first six points of a series, and infers from them where the hidden channel starts.
 """
 
 import jax.random as jr
@@ -44,13 +44,13 @@ def only_prey(data: lx.Trajectories) -> lx.Trajectories:
 
 
 def draw(models: dict[str, lx.Model], test: lx.Trajectories, folder) -> None:
-    """One series of each lake: what the forecast was told, and what it says."""
+    """One series of each lake: what the forecast was given, and what it says."""
     figure, axes = panels(1, 4, height=2.6, sharey=True)
     forecasts = {name: lx.forecast(model, test, warmup=WARMUP) for name, model in models.items()}
     for e, axis in enumerate(axes[0]):
         times, truth = test.times[e, 2], test.states[e, 2, :, 0]
         axis.plot(times, truth, "o", color=GREY, ms=4, label="prey counted later")
-        axis.plot(times[:WARMUP], truth[:WARMUP], "o", color="black", ms=4, label="what the forecast was told")
+        axis.plot(times[:WARMUP], truth[:WARMUP], "o", color="black", ms=4, label="what the forecast has seen")
         for (name, forecast), colour in zip(forecasts.items(), (BLUE, ORANGE), strict=True):
             axis.plot(forecast.times[e, 2], forecast.states[e, 2, :, 0], color=colour, lw=1.6, label=name)
         axis.set(title=test.environments[e], xlabel="time", ylim=(0, 1.15 * test.states[:, 2].max()))

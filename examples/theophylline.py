@@ -6,7 +6,7 @@
 The data come with R (`Theoph`, in the package datasets) and are not part of Leadax. The concentration rises while the
 drug is absorbed and falls while it is removed, so one number is not enough of a state: the gut is hidden (`hidden=1`).
 Each subject absorbs and removes at a pace of their own (`individual=2`). Eight subjects are learnt from; of the other
-four, a forecast is told the first five samples.
+four, a forecast is given the first five samples.
 """
 
 import jax.random as jr
@@ -53,7 +53,7 @@ def draw(train: lx.Trajectories, test: lx.Trajectories, forecast: lx.Trajectorie
             axis.plot(train.times[0, k], train.states[0, k, :, 0], color=GREY, lw=0.6, alpha=0.6)
         times, values = test.times[0, i], test.states[0, i, :, 0]
         axis.plot(times[WARMUP:], values[WARMUP:], "o", mfc="white", mec="black", ms=4, label="samples to be forecast")
-        axis.plot(times[:WARMUP], values[:WARMUP], "o", color="black", ms=4, label="samples that were told")
+        axis.plot(times[:WARMUP], values[:WARMUP], "o", color="black", ms=4, label="what the forecast has seen")
         axis.plot(forecast.times[0, i], forecast.states[0, i, :, 0], color=BLUE, lw=1.8, label="forecast")
         axis.set(title=test.trajectory_names[0][i] if test.trajectory_names else "", xlabel="hours after the dose")
     axes[0, 0].set_ylabel("theophylline, mg/L")

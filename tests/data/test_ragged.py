@@ -101,7 +101,7 @@ def test_what_does_not_fit_is_refused_where_it_is_padded(monkeypatch):
         (lambda t, x: x[1][0].__setitem__(2, np.inf), "infinite value in environment number 1, trajectory 0, point 2"),
         (lambda t, x: t[1][0].__setitem__(2, 0.0), "times must increase: trajectory .* of environment `e1`"),
         (lambda t, x: x[1][0].fill(np.nan), "environment `e1` has no trajectory with an observed value: remove it"),
-        (lambda t, x: x[0].append(np.ones((1, 1))) or t[0].append(np.zeros(1)), "has 1 point: at least 2 are needed; remove it, or add a row"),
+        (lambda t, x: x[0].append(np.ones((1, 1))) or t[0].append(np.zeros(1)), "has 1 point: .* or add a row"),
         (
             lambda t, x: x[0].append(np.ones((3, 2))) or t[0].append(np.arange(3.0)),
             "trajectory 1 of environment number",

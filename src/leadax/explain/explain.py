@@ -40,7 +40,7 @@ class Explanation:
             for channel, law in laws.items()
         ]
         lines += [
-            f"{environment}: " + ", ".join(f"{name} = {e.value:.5g} ± {e.spread:.2g}" for name, e in found.items())
+            f"{environment}: " + ", ".join(f"{name} = {estimate}" for name, estimate in found.items())
             for environment, found in self.parameters.items()
         ]
         return "\n".join(lines)
