@@ -5,6 +5,7 @@ import shlex
 import tomllib
 from pathlib import Path
 
+import jax.random as jr
 import numpy as np
 import pytest
 
@@ -64,6 +65,16 @@ def test_public_names_are_there():
 
     for name in leadax.__all__:
         assert getattr(leadax, name).__doc__, f"leadax.{name} has no docstring"
+
+
+def test_the_method_of_the_guide_is_trained():
+    """Its net is a plain class, as a user would write it."""
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/guides/own-method.md").read_text(), re.DOTALL)
+    written: dict[str, type[lx.Method]] = {"__name__": "my_methods"}  # pyright: ignore[reportAssignmentType]
+    exec(compile(example, "own-method.md", "exec"), written)
+    data = Trajectories.from_arrays(range(4), np.random.default_rng(0).uniform(1, 2, (2, 2, 4, 2)))
+    model = lx.fit(written["Offset"](), data, steps=2, key=jr.key(0))
+    assert model.specific("e1")(np.ones(2)).shape == (2,)
 
 
 def test_the_python_example_runs(tmp_path, monkeypatch, capsys):

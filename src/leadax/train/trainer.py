@@ -26,6 +26,7 @@ from ..methods.local import first_local
 from ..methods.prefit import Beginning, beginning
 from ..methods.prepare import Frozen, prepare, side_by_side
 from ..model import Model
+from ..nets.architecture import Architecture
 from ..records import Config, Snapshot, Training
 from ..trend import Trend, trend_of
 from .loop import Best, HeldOut, Loop, Stage, Task, devices_for
@@ -159,7 +160,7 @@ def _beginning(request: Request, method: Method) -> Beginning | None:
 def _trend(request: Request, method: Method) -> Trend | None:
     """The polynomials that nets begin at, where they have one."""
     net = getattr(method, "net", None)
-    options = {} if net is None else dict(net.options)
+    options = dict(net.options) if isinstance(net, Architecture) else {}  # a method of a user's may hold a plain class
     if not options.get("degree") or not method.begins_at or request.start is not None:
         return None
     units, longest = request.defaults.units, request.defaults.longest_step
