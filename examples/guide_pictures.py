@@ -70,14 +70,15 @@ def draw_learning(run: Path, folder: Path) -> None:
 def draw_errors(model: lx.Model, train: lx.Trajectories, test: lx.Trajectories, folder: Path) -> None:
     """The model beside simple forecasts; and its error along the forecast."""
     errors = lx.evaluate(model, test)
-    simple = {name: found.nmse for name, found in lx.yardsticks(train, test).items() if name != "sindy"}
+    learnt_from, _ = lx.hold_out(train)  # as `leadax train` does
+    simple = {name: found.nmse for name, found in lx.yardsticks(learnt_from, test).items() if name != "sindy"}
     figure, axes = panels(1, 2, height=2.6)
     names = [*simple, "LEADS"]
     values = [*simple.values(), errors.nmse]
     axes[0, 0].scatter(values, names, color=[GREY] * len(simple) + [BLUE], s=50)
     for name, value in zip(names, values, strict=True):
         axes[0, 0].annotate(f"{value:.2g}", (value, name), (8, -3), textcoords="offset points")
-    axes[0, 0].set(xscale="log", xlim=(0.01, 4), xlabel="error, as a part of the variance")
+    axes[0, 0].set(xscale="log", xlim=(0.3 * min(values), 4), xlabel="error, as a part of the variance")
     axes[0, 1].plot(test.times[0, 0, 1:], errors.mse_per_time[1:], "o-", color=BLUE, ms=4)
     axes[0, 1].set(xlabel="years after the start of the forecast", ylabel="mean squared error", ylim=(0, None))
     save(figure, folder, "is-it-good")
