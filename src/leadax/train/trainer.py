@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 import equinox as eqx
 import jax
@@ -160,7 +160,8 @@ def _beginning(request: Request, method: Method) -> Beginning | None:
 def _trend(request: Request, method: Method) -> Trend | None:
     """The polynomials that nets begin at, where they have one."""
     net = getattr(method, "net", None)
-    options = dict(net.options) if isinstance(net, Architecture) else {}  # a method of a user's may hold a plain class
+    # A method of your own may hold a plain class of nets.
+    options: dict[str, Any] = dict(net.options) if isinstance(net, Architecture) else {}
     if not options.get("degree") or not method.begins_at or request.start is not None:
         return None
     units, longest = request.defaults.units, request.defaults.longest_step
