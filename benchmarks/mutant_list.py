@@ -87,6 +87,17 @@ MUTANTS = [
     Mutant("train/run_folder.py", "refuse_another(folder, entry(about, \"config\", dict, str(folder)), config.to_json())", "pass", "tests/train/test_run_folder.py"),
     Mutant("train/run_folder.py", "if seal != _digest(document):", "if False:", "tests/train/test_run_folder.py"),
     Mutant("train/finish.py", "training.steps / max(training.seconds, 1e-9)", "training.seconds / max(training.steps, 1e-9)", "tests/cli/test_learning.py tests/train/test_run_folder.py"),
+    # trend
+    Mutant("trend/effects.py", "_width(common**2 / sure(np.diag(covariance), widths.common)),", "_width(common**2 * sure(np.diag(covariance), widths.common)),", "tests/trend/test_trend.py"),
+    Mutant("trend/effects.py", "logs = np.linalg.slogdet(inner)[1].sum() + np.linalg.slogdet(system)[1]", "logs = np.linalg.slogdet(inner)[1].sum()", "tests/trend/test_trend.py"),
+    Mutant("trend/basis.py", "x = (z - zero) / np.maximum", "x = (z + zero) / np.maximum", "tests/trend/test_trend.py"),
+    Mutant("trend/shooting.py", "np.einsum(\"brc,brd->bcd\", left, left) - taken", "np.einsum(\"brc,brd->bcd\", left, left)", "tests/trend/test_trend.py"),
+    Mutant("trend/fitting.py", "return raw if raw.is_clearly_better_than(standard) else standard", "return standard", "tests/trend/test_trend.py"),
+    Mutant("trend/degree.py", "region, found = _widened(region), wide", "found = wide", "tests/trend/test_trend.py"),
+    Mutant("trend/flow.py", "(miss + terms @ whole) / np.sqrt(gap)", "miss / np.sqrt(gap)", "tests/trend/test_trend.py"),
+    Mutant("trend/held_out.py", "left_out = points.complete & ~use", "left_out = points.complete & use", "tests/trend/test_trend.py"),
+    Mutant("nets/polynomial.py", "steep[powers[:, i], ..., i] * moving[..., i]", "steep[powers[:, i], ..., i]", "tests/trend/test_polynomial.py"),
+    Mutant("train/request.py", "FEW_STEPS if calm else STEPS", "STEPS", "tests/trend/test_trend.py"),
     # adapt
     Mutant("adapt/schemes.py", "return model.method, Start(_new_levels(model, data, key), (\"specific\",))", "return model.method, Start(_new_levels(model, data, key))", "tests/adapt"),
     Mutant("adapt/reliability.py", "if share > usual + 0.1:", "if share > usual + 10:", "tests/adapt/test_mixture.py"),

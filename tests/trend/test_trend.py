@@ -23,6 +23,7 @@ from leadax.trend.basis import monomials
 from leadax.trend.effects import Normal, Widths, effects, evidence
 from leadax.trend.fitting import fitted_for
 from leadax.trend.flow import Law, fitted
+from leadax.trend.held_out import held_out_error
 from leadax.trend.intervals import Equations, Points, equations
 from leadax.trend.pieces import first_states, stretches
 from leadax.trend.regression import regression
@@ -175,7 +176,10 @@ def test_stretches_see_through_noise():
     found = refined(points, law, points.complete, first, (0.1, 0.1))
     assert off(found.coefficients) < 0.6 * off(first), (off(found.coefficients), off(first))
     assert 0.7 < found.misfit < 1.1
-    assert best_polynomial(data, units, dataclasses.replace(LAYOUT, noise=(0.1, 0.1))).degree == 3
+    best = best_polynomial(data, units, dataclasses.replace(LAYOUT, noise=(0.1, 0.1)))
+    assert best.degree == 3
+    # Higher degrees explain nothing more: it is curved beyond the data, too.
+    assert np.all(np.array(best.region[1]) > 1.2 * np.array(points.region[1]))
 
 
 def test_sensitivities_against_differences():
@@ -196,6 +200,15 @@ def test_sensitivities_against_differences():
     moved[:, 1] += step
     slope = (shooting._paths(pieces, law, sigma, guess._replace(starts=moved)).misses - misses) / step
     np.testing.assert_allclose(slope, -by_start[..., 1], atol=1e-3)
+
+
+def test_what_is_left_out_is_what_is_forecast():
+    """Two trajectories with laws of their own: each is fitted perfectly, and says nothing of the other."""
+    t = np.linspace(0, 2, 15)
+    data = lx.Trajectories.from_arrays(t, np.stack([np.exp(-t), 2 - np.exp(-t)])[None, ..., None])
+    points = Points.of(data, Units.measured(data), Layout(("x",)))
+    law = Law(1, points.region, points.median_gap)
+    assert held_out_error(points, law, None) > 0.1
 
 
 def test_integrals_along_a_spline_are_exact_for_cubics():
