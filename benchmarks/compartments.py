@@ -64,10 +64,15 @@ def curve(logs: jax.Array, times: jax.Array, rates: jax.Array) -> jax.Array:
 
 def misses(logs: jax.Array, patient: tuple) -> jax.Array:
     """Differences from what was measured in units of the noise, which grows with the value."""
-    times, conc, rates, seen, floor = patient
-    found = curve(logs, times, rates)
-    size = (jnp.abs(found) + conc) / 2
-    return jnp.where(seen, (found - conc) / jnp.sqrt(floor**2 + (SHARE * size) ** 2), 0.0)
+    found, scale = curve(logs, patient[0], patient[2]), noise_of(logs, patient)
+    return jnp.where(patient[3], (found - patient[1]) / scale, 0.0)
+
+
+def noise_of(logs: jax.Array, patient: tuple) -> jax.Array:
+    """Of each value: a share of the mean of what was measured and what is forecast, and at least a floor."""
+    times, conc, rates, _, floor = patient
+    size = (jnp.abs(curve(logs, times, rates)) + conc) / 2
+    return jnp.sqrt(floor**2 + (SHARE * size) ** 2)
 
 
 @partial(jax.jit, static_argnums=0)
@@ -105,6 +110,17 @@ def population(compartments: int, patients: Patients) -> Prior:
         free = patients.seen.sum() - 0.7 * z.size  # numbers that the prior leaves free
         prior = Prior(slopes, apart.T @ apart / count + spread.mean(axis=0), float(np.sqrt(np.sum(off**2) / free)))
     return prior
+
+
+def likelihood(prior: Prior, patients: Patients) -> float:
+    """The logarithm of the likelihood of a population, all numbers of patients integrated out (Laplace)."""
+    mean = patients.about @ prior.slopes
+    z, spread, off = map(np.array, fitted(ITERATIONS, patients[:5], mean, prior.root, prior.noise, mean))
+    scale = prior.noise * np.array(jax.vmap(noise_of)(z, patients[:5]))
+    observed = -0.5 * np.sum((off / prior.noise) ** 2) - np.sum(np.log(np.sqrt(2 * np.pi) * scale[patients.seen]))
+    of_prior = -0.5 * np.sum(((z - mean) @ prior.root.T) ** 2)
+    widths = np.linalg.slogdet(spread)[1] - np.linalg.slogdet(prior.covariance)[1]
+    return float(observed + of_prior + 0.5 * np.sum(widths))
 
 
 def forecasts(prior: Prior, patients: Patients, told: np.ndarray) -> np.ndarray:

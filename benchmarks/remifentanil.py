@@ -12,7 +12,7 @@ kept in `runs/remifentanil.json`, and not measured again.
 import argparse
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import compartments
@@ -23,7 +23,8 @@ import numpy as np
 
 import leadax as lx
 
-GROUPS, TOLD, TISSUE = 5, 6, 40.0  # told: no drug at the beginning, and five points; the unit of the hidden channel
+GROUPS, TOLD = 5, 6  # told: no drug at the beginning, and five points
+TISSUE, EFFECT = 40.0, 0.4  # the unit of hidden channels; the usual size of random effects, until it is found
 JOURNAL = Path("runs/remifentanil.json")
 # Compartments, covariates, points told, and the least noise. That of Leadax is 0.32, 1 % of the spread: yardsticks are
 # also given another one. The last is no forecast: what it leaves is mostly noise.
@@ -52,63 +53,80 @@ def patients(file: Path) -> lx.Trajectories:
                                        input_names=["Rate", "Age", "LBM"], input_kinds=["held"] * 3)  # fmt: skip
 
 
+# Of the blood, then of each tissue: a volume and what flows out of it in a minute; where the search begins.
+NUMBERS = {2: {"volume": 6.0, "clearance": 2.5, "tissue": 10.0, "flow": 1.2},
+           3: {"volume": 5.0, "clearance": 2.5, "tissue": 9.0, "flow": 2.0, "deep": 5.0, "slow": 0.08}}  # fmt: skip
+
+
+def compartments_with(names: Sequence[str], x: jax.Array, u: jax.Array, p: Mapping[str, jax.Array]) -> jax.Array:
+    """Blood and tissues that nobody sees; each number depends on age and lean body mass, and has a random effect."""
+    rate, age, lean, *effects = u
+    about = lambda name: p[f"{name}_age"] * jnp.log(age / 40) + p[f"{name}_lean"] * jnp.log(lean / 55)
+    volume, clearance, *tissues = [
+        p[name] * jnp.exp(about(name) + EFFECT * own) for name, own in zip(names, effects, strict=True)
+    ]
+    over = [flow * (x[0] - TISSUE * x[1 + k]) for k, flow in enumerate(tissues[1::2])]
+    into = [amount / size / TISSUE for amount, size in zip(over, tissues[0::2], strict=True)]
+    return jnp.stack([(rate - clearance * x[0] - sum(over)) / volume, *into])
+
+
 def two_compartments(t, x, u, p):
-    """Blood and a tissue that nobody sees; the last four of `u` are random effects."""
-    rate, age, lean, a, b, c, d = u
-    about = jnp.stack([jnp.log(age / 40), jnp.log(lean / 55)])
-    a, b, c, d = 0.4 * a, 0.2 * b, 0.4 * c, 0.5 * d
-    volume = p.volume * jnp.exp(about @ jnp.stack([p.v_age, p.v_lean]) + a)
-    clearance = p.clearance * jnp.exp(about @ jnp.stack([p.c_age, p.c_lean]) + b + p.ba * a)
-    tissue = p.tissue * jnp.exp(about @ jnp.stack([p.t_age, p.t_lean]) + c + p.ca * a + p.cb * b)
-    flow = p.flow * jnp.exp(about @ jnp.stack([p.f_age, p.f_lean]) + d + p.da * a + p.db * b + p.dc * c)
-    over = flow * (x[0] - TISSUE * x[1])
-    return jnp.stack([(rate - clearance * x[0] - over) / volume, over / tissue / TISSUE])
+    """Blood and a tissue."""
+    return compartments_with(list(NUMBERS[2]), x, u, p)
 
 
-NUMBERS = {"volume": 6.0, "clearance": 2.5, "tissue": 10.0, "flow": 1.2}
-SLOPES = (
-    "v_age",
-    "v_lean",
-    "c_age",
-    "c_lean",
-    "t_age",
-    "t_lean",
-    "f_age",
-    "f_lean",
-    "ba",
-    "ca",
-    "cb",
-    "da",
-    "db",
-    "dc",
-)
-PARAMETERS = {name: lx.Parameter(value, shared=True, low=0.0) for name, value in NUMBERS.items()}
-PARAMETERS |= {name: lx.Parameter(0.0, shared=True, prior=(0.0, 0.3)) for name in SLOPES}
+def three_compartments(t, x, u, p):
+    """Blood, a tissue that fills fast, and one that fills slowly."""
+    return compartments_with(list(NUMBERS[3]), x, u, p)
 
 
-def by_leadax(data: lx.Trajectories, kept: list[int], out: list[int], steps: int) -> np.ndarray:
+FORMULAS = {2: two_compartments, 3: three_compartments}
+
+
+def by_leadax(data: lx.Trajectories, kept: list[int], out: list[int], count: int, steps: int) -> np.ndarray:
     """Forecasts of the patients that were left out."""
-    latent = lx.Latent(noise="18%", hidden=1, individual=4, from_zero=True)
-    method = lx.OneForAll(known=two_compartments, parameters=PARAMETERS)
+    numbers = NUMBERS[count]
+    parameters = {name: lx.Parameter(value, shared=True, low=0.0) for name, value in numbers.items()}
+    slopes = [f"{name}_{of}" for name in numbers for of in ("age", "lean")]
+    parameters |= {name: lx.Parameter(0.0, shared=True, prior=(0.0, 0.3)) for name in slopes}
+    latent = lx.Latent(noise="18%", hidden=count - 1, individual=len(numbers), from_zero=True)
+    method = lx.OneForAll(known=FORMULAS[count], parameters=parameters)
     model = lx.fit(method, data.choose([kept]), steps=steps, latent=latent, key=jr.key(0))
     found = lx.forecast(model, data.choose([out]), warmup=TOLD).states[0, :, :, 0]
     return np.pad(found, [(0, 0), (0, data.times.shape[2] - found.shape[1])])
 
 
-def by_compartments(data: lx.Trajectories, kept: list[int], out: list[int], model: str) -> np.ndarray:
-    """The same by maximum a posteriori."""
-    count, covariates, told, floor = MODELS[model]
+def everyone(data: lx.Trajectories, covariates: int, floor: float) -> compartments.Patients:
+    """All patients for the yardsticks."""
     times, conc, inputs = data.times[0], data.states[0, :, :, 0], data.inputs[0]
     last = np.nanmax(times, axis=1, keepdims=True)
     age, lean = np.log(np.nanmax(inputs[..., 1:], axis=1) / [40.0, 55.0]).T
     about = np.stack([np.ones(len(times)), age, lean], axis=1)[:, :covariates]
     rates = np.nan_to_num(inputs[..., 0])
-    everyone = compartments.Patients(np.where(np.isnan(times), last, times), np.nan_to_num(conc), rates,
-                                     np.isfinite(conc), np.full(len(times), floor), about)  # fmt: skip
+    return compartments.Patients(np.where(np.isnan(times), last, times), np.nan_to_num(conc), rates,
+                                 np.isfinite(conc), np.full(len(times), floor), about)  # fmt: skip
+
+
+def by_compartments(data: lx.Trajectories, kept: list[int], out: list[int], model: str) -> np.ndarray:
+    """The same by maximum a posteriori."""
+    count, covariates, told, floor = MODELS[model]
+    patients = everyone(data, covariates, floor)
     with jax.enable_x64(True):
-        prior = compartments.population(count, everyone.some(kept))
-        held = everyone.some(out)
+        prior = compartments.population(count, patients.some(kept))
+        held = patients.some(out)
         return compartments.forecasts(prior, held, np.cumsum(held.seen, axis=1) <= told)
+
+
+def likeliest(data: lx.Trajectories, kept: list[int]) -> int:
+    """How many compartments these patients call for, by the Bayesian information criterion."""
+    found = {}
+    for count in FORMULAS:
+        patients, numbers = everyone(data, 3, 0.32).some(kept), 2 * count
+        with jax.enable_x64(True):
+            likelihood = compartments.likelihood(compartments.population(count, patients), patients)
+        found[count] = likelihood - 0.5 * np.log(len(kept)) * (3 * numbers + numbers * (numbers + 1) / 2)
+    print("log-likelihoods, less their penalties:", found, flush=True)
+    return max(found, key=found.get)
 
 
 def compared(file: Path, steps: int, only: str = "", groups: Sequence[int] = range(GROUPS)) -> list[dict]:
@@ -123,7 +141,10 @@ def compared(file: Path, steps: int, only: str = "", groups: Sequence[int] = ran
             out = [i for i in range(data.times.shape[1]) if i % GROUPS == group]
             kept = [i for i in range(data.times.shape[1]) if i % GROUPS != group]
             begin = time.perf_counter()
-            found = by_leadax(data, kept, out, steps) if name == "leadax" else by_compartments(data, kept, out, name)
+            if name == "leadax":
+                found = by_leadax(data, kept, out, likeliest(data, kept), steps)
+            else:
+                found = by_compartments(data, kept, out, name)
             truth = data.states[0, out, :, 0]
             seen = np.isfinite(truth)
             after = seen & (np.cumsum(seen, axis=1) > TOLD)

@@ -129,6 +129,8 @@ def test_a_covariate_that_changes(driven, place, refused):
     )
 
 
-def test_inputs_that_end_before_the_forecast(driven, refused):
-    said = refused("predict", driven, "driven.csv", "--out", "none.csv", "--times", "0:20:1", *READ)
-    assert "rate" in said or "input" in said
+def test_forecasts_at_times_of_ones_own(driven, tmp_path):
+    """What is held goes on after its last value."""
+    out = tmp_path / "forecast.csv"
+    assert run(["predict", driven, "driven.csv", "--out", str(out), "--times", "2:8:2", *READ]) == 0
+    assert load(out).times[0, 0].tolist() == [0, 2, 4, 6, 8]

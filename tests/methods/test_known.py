@@ -212,9 +212,9 @@ def test_what_the_formula_could_explain_is_attributed_to_it(shared):
     assert same_bits(kept.shared, levels.shared), "what is shared may have to stay as it is"
 
 
-def begin(data: Trajectories, formula=decay, hidden=0, **settings):
+def begin(data: Trajectories, formula=decay, hidden=0, noise="none", **settings):
     """How training of a formula begins, in float64."""
-    defaults = plainly(data).laid_out(data, Latent(noise="none", hidden=hidden))
+    defaults = plainly(data).laid_out(data, Latent(noise=noise, hidden=hidden))
     method = with_formula(Leads(**{**SETTINGS, "known": formula, "substeps": 1, **settings}), defaults.units)
     rules = {"dtype": "float64", "layout": defaults.layout}
     longest = defaults.longest_step / defaults.units.time
@@ -249,6 +249,16 @@ def test_the_rest_is_learnt_in_units_of_what_is_left():
     np.testing.assert_allclose(found.scale, 2.0 ** np.round(np.log2(expected)))
 
 
+def test_noise_is_not_left_to_learn():
+    """Between points that are close in time, noise looks like a large rate; nets must not be given its size."""
+    exact = decays()
+    spread = exact.states.std(axis=(0, 1, 2))
+    noisy = exact.states + 0.05 * spread * np.random.default_rng(0).normal(size=exact.states.shape)
+    found, _, units = begin(Trajectories.from_arrays(exact.times, noisy), noise=0.05)
+    rate = 0.05 * np.sqrt(2) / (np.diff(TIMES).mean() / units.time)
+    assert max(found.scale) < 0.5 * rate
+
+
 def absorbed(t, x, u, p):
     """Blood, and a gut that nobody looks into."""
     blood, gut = x
@@ -267,6 +277,9 @@ def test_beside_hidden_states_numbers_begin_where_whole_forecasts_are_best():
     np.testing.assert_allclose([told["into"], told["out"]], [1.2, 0.3], rtol=0.01)
     np.testing.assert_allclose(found.local.path[0, ..., 1], gut, atol=0.02)
     assert found.finer > 1, "Runge–Kutta steps of a third are too long for four digits"
+    assert max(found.scale) < 0.02, "little is left"
+    numbers["into"] = Parameter(1.0, low=0.0, shared=True, prior=(2.0, 1e-4))
+    assert begin(data, absorbed, hidden=1, parameters=numbers)[1]["into"] == pytest.approx(2.0, abs=2e-3)
 
 
 def test_a_model_is_saved_by_the_path_of_its_formula(tmp_path):

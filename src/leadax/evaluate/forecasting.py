@@ -6,6 +6,7 @@ import numpy as np
 
 from ..arrays import numbers
 from ..data import Trajectories
+from ..data.input_series import check_ends, filled
 from ..errors import InputError, expect
 from ..model import Model
 from .errors import check_warmup, forecasts, known_points
@@ -47,7 +48,10 @@ def forecast(
     model.for_data(data)  # refuses what does not fit, before any work
     moments = None if times is None else _moments(times, float(np.nanmin(data.times)))
     if solver is not None:
-        return _packed(data, *_adaptively(model, data, moments, solver, told))
+        if told > 1:
+            raise InputError("an adaptive `solver` forecasts from one point: leave it out")
+        queries = data if moments is None else _at(data, moments, told, inferred=False)
+        return _packed(data, *_adaptively(model, queries, moments, solver))
     queries = data if moments is None else _at(data, moments, told, model.layout.inferred)
     _check_steps(model, float(np.nanmax(np.nanmax(queries.times, axis=2) - queries.times[:, :, 0])))
     batch = model.batch(queries)
@@ -68,30 +72,46 @@ def _moments(times: Sequence[float], begin: float) -> np.ndarray:
 
 def _at(data: Trajectories, times: np.ndarray, told: int, inferred: bool) -> Trajectories:
     """The known points of each trajectory, and points at the times asked for, at which nothing was observed."""
-    if data.inputs is not None:
-        raise InputError("`times` cannot be combined with inputs: give data with inputs at the times asked for")
-    all_times, all_states = [], []
-    for e in range(len(data.environments)):
-        rows = [_one_at(data, e, i, times, told, inferred) for i in range(int(data.counts[e]))]
-        all_times.append([t for t, _ in rows])
-        all_states.append([x for _, x in rows])
-    names = {"environments": data.environments, "channels": data.channels, "trajectory_names": data.trajectory_names}
-    return Trajectories.from_arrays(all_times, all_states, parameters=data.parameters, **names)
+    places = [[(e, i) for i in range(int(count))] for e, count in enumerate(data.counts)]
+    rows = [[_one_at(data, e, i, times, told, inferred) for e, i in own] for own in places]
+    column = lambda k: [[row[k] for row in own] for own in rows]
+    driven = {} if data.inputs is None else {"inputs": column(2), "input_names": data.input_names}
+    return Trajectories.from_arrays(
+        column(0),
+        column(1),
+        environments=data.environments,
+        channels=data.channels,
+        parameters=data.parameters,
+        trajectory_names=data.trajectory_names,
+        input_kinds=data.input_kinds or None,
+        **driven,
+    )
 
 
 def _one_at(
     data: Trajectories, e: int, i: int, times: np.ndarray, told: int, inferred: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    observed = data.observed[e, i].reshape(data.times.shape[2], -1)
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Times, states and inputs; inputs keep all times of their own."""
+    own, observed = data.times[e, i], data.observed[e, i].reshape(data.times.shape[2], -1)
     # Without inference a forecast needs a whole state to start from.
     seen = np.flatnonzero(observed.any(axis=1) if inferred else observed.all(axis=1))[:told]
-    known = data.times[e, i, seen]
-    union = np.union1d(known, times[times > known[0]] if len(known) else [])
-    if len(union) < 2:
+    asked = np.union1d(own[seen], times[times > own[seen[0]]] if len(seen) else [])
+    if len(asked) < 2:
         raise InputError(f"{data.place(e, i)} has no whole state before the times asked for")
-    states = np.full((len(union), *data.state_shape), np.nan)
-    states[np.searchsorted(union, known)] = data.states[e, i, seen]
-    return union, states
+    driven = np.zeros(0, int) if data.inputs is None else _given(data.inputs[e, i])
+    union = np.union1d(asked, own[driven])
+
+    def placed(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        found = np.full((len(union), *values.shape[1:]), np.nan)
+        found[np.searchsorted(union, own[rows])] = values[rows]
+        return found
+
+    return union, placed(data.states[e, i], seen), None if data.inputs is None else placed(data.inputs[e, i], driven)
+
+
+def _given(inputs: np.ndarray) -> np.ndarray:
+    """The points of a trajectory at which any input has a value."""
+    return np.flatnonzero(np.isfinite(inputs).reshape(len(inputs), -1).any(axis=1))
 
 
 def _own_points(
@@ -104,11 +124,16 @@ def _own_points(
     for e in range(len(queries.environments)):
         places = [(i, int(first[e, i]), int(queries.lengths[e, i])) for i in range(int(queries.counts[e]))]
         own = [queries.times[e, i, begin:end] for i, begin, end in places]
-        keep = [np.ones(len(t), bool) if times is None else np.isin(t, [t[0], *times]) for t in own]
+        keep = [_asked(t, times) for t in own]
         all_times.append([t[k] for t, k in zip(own, keep, strict=True)])
         parts = zip(places, keep, strict=True)
         all_states.append([states[e, i, : end - begin][k] for (i, begin, end), k in parts])
     return all_times, all_states
+
+
+def _asked(own: np.ndarray, times: np.ndarray | None) -> np.ndarray:
+    """Which points of a forecast are told: the first, and those asked for; others are there for their inputs."""
+    return np.ones(len(own), bool) if times is None else np.isin(own, [own[0], *times])
 
 
 def _packed(data: Trajectories, times: list[list[np.ndarray]], states: list[list[np.ndarray]]) -> Trajectories:
@@ -124,37 +149,37 @@ def _packed(data: Trajectories, times: list[list[np.ndarray]], states: list[list
 
 
 def _adaptively(
-    model: Model, data: Trajectories, times: np.ndarray | None, solver: str, told: int
+    model: Model, queries: Trajectories, times: np.ndarray | None, solver: str
 ) -> tuple[list[list[np.ndarray]], list[list[np.ndarray]]]:
     """Times and forecasts of each trajectory by an adaptive solver, those at the same times in one call."""
-    if told > 1 or data.inputs is not None:
-        raise InputError("an adaptive `solver` forecasts from one point and without inputs: leave it out")
+    check_ends(queries)
     all_times, all_states = [], []
-    for e, name in enumerate(data.environments):
-        tasks = list(_starts_and_times(data, e, times))
-        groups: dict[bytes, list[int]] = {}
-        for i, (_, when) in enumerate(tasks):
-            groups.setdefault(when.tobytes(), []).append(i)
+    for e, name in enumerate(queries.environments):
+        tasks = list(_tasks(queries, e))
+        groups: dict[tuple, list[int]] = {}
+        for i, (_, when, driven) in enumerate(tasks):
+            groups.setdefault((when.tobytes(), driven is not None and driven.tobytes()), []).append(i)
         found: dict[int, np.ndarray] = {}
         for members in groups.values():
-            starts = np.stack([tasks[i][0] for i in members])
-            forecast = model.predict(starts, tasks[members[0]][1], environment=name, solver=solver)
+            starts, (_, when, driven) = np.stack([tasks[i][0] for i in members]), tasks[members[0]]
+            forecast = model.predict(starts, when, environment=name, inputs=driven, solver=solver)
             found |= dict(zip(members, np.asarray(forecast), strict=True))
-        all_times.append([when for _, when in tasks])
-        all_states.append([found[i] for i in range(len(tasks))])
+        keep = [_asked(when, times) for _, when, _ in tasks]
+        all_times.append([when[k] for (_, when, _), k in zip(tasks, keep, strict=True)])
+        all_states.append([found[i][k] for i, k in enumerate(keep)])
     return all_times, all_states
 
 
-def _starts_and_times(data: Trajectories, e: int, times: np.ndarray | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """For each trajectory of an environment, the state to start from, and the times of the forecast."""
-    for i in range(data.counts[e]):
-        whole = data.observed[e, i].reshape(data.observed.shape[2], -1).all(axis=1)
-        first = int(np.argmax(whole))
-        own = data.times[e, i, first : data.lengths[e, i]]
-        wanted = own if times is None else np.unique([own[0], *times[times > own[0]]])
-        if len(wanted) < 2 or not whole[first]:
-            raise InputError(f"{data.place(e, i)} has no whole state before the times asked for")
-        yield data.states[e, i, first], wanted
+def _tasks(queries: Trajectories, e: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+    """For each trajectory of an environment, the state to start from, and the times and inputs of the forecast."""
+    inputs = None if queries.inputs is None else filled(queries)
+    for i in range(queries.counts[e]):
+        whole = queries.observed[e, i].reshape(queries.observed.shape[2], -1).all(axis=1)
+        ahead = slice(int(np.argmax(whole)), int(queries.lengths[e, i]))
+        when = queries.times[e, i, ahead]
+        if len(when) < 2 or not whole[ahead.start]:
+            raise InputError(f"{queries.place(e, i)} has no whole state before the times asked for")
+        yield queries.states[e, i, ahead.start], when, None if inputs is None else inputs[e, i, ahead]
 
 
 def _check_steps(model: Model, length: float) -> None:

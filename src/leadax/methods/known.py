@@ -195,8 +195,13 @@ class Known(Method):
         """How unlikely the numbers are by their priors; those of all environments together."""
         if not any(parameter.prior for parameter in self.parameters):
             return None
+        return jnp.sum(self.surprises(shared, specific) ** 2)
+
+    def surprises(self, shared: Beside, specific: Beside) -> Float[Array, " prior"]:
+        """How far each number is from the mean of its prior, in units of its width; empty without priors."""
         values = self._values(shared, specific)
-        return jnp.sum(jnp.stack([parameter.surprise(values[parameter.name]) for parameter in self.parameters]))
+        found = [parameter.surprise(values[parameter.name]).ravel() for parameter in self.parameters if parameter.prior]
+        return jnp.concatenate(found) if found else jnp.zeros(0)
 
     def phases(self) -> tuple[Phase, ...]:
         """Those of the rest."""

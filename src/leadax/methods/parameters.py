@@ -59,12 +59,12 @@ class Parameter:
             return self.high - (self.high - self.start) * jnp.exp(z)
         return self.start + (abs(self.start) or 1.0) * z
 
-    def surprise(self, value: Float[Array, "*shape"]) -> Float[Array, ""]:
-        """Squared distances from the prior's mean, in units of its width."""
+    def surprise(self, value: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        """The distance from the prior's mean in units of its width; 0 without one."""
         if self.prior is None:
-            return jnp.zeros((), value.dtype)
+            return jnp.zeros_like(value)
         mean, width = self.prior
-        return jnp.sum(((value - mean) / width) ** 2)
+        return (value - mean) / width
 
 
 class Numbers(dict[str, Any]):

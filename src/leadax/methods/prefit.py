@@ -17,11 +17,13 @@ from .known import Beside, Known
 from .local import Local, forecast
 from .prefit_hidden import begun, explained_whole, whole_forecasts
 from .prepare import Frozen, numbers_as_arrays
+from .weighing import noise_of
 
 REFERENCES = (4, 16)  # steps so many times finer are taken for exact
 SOLVER_SHARE = 1e-4  # of the rate of change: more than three digits of the formula's numbers shall be right
 REST_SHARE = 1e-2  # of what the formula leaves unexplained
 LEAST_SCALE = 2.0**-20
+NOISE_SHARE = 0.1  # of the noise: what is left to learn may be that small and nobody could tell
 
 
 class Beginning(NamedTuple):
@@ -61,12 +63,13 @@ def beginning(method: Known, prepared: Callable[[int], Batch], local: Callable[[
     explained = partial(_explained_hidden if hides else _explained, *about)
     forecasts: Callable[..., Array] = partial(whole_forecasts if hides else _ahead, *about)
     rate, still = _rates(batch, local(batch))
-    found, own, missed, ahead, finer = start, local(batch), still, batch.states, 1
+    found, own, ahead, finer, left = start, local(batch), batch.states, 1, still
     for reference in REFERENCES:
         fine = prepared(reference)
         found, own, ahead = explained(start, local(fine), fine)
         seen = ahead[..., : fine.states.shape[-1]]
         missed = rate(seen - fine.states)
+        left = missed if fine.noise is None else _beyond_noise(seen - fine.states, fine, hides)
         limit = max(SOLVER_SHARE * _size(still), REST_SHARE * _size(missed))
         while finer < reference:
             coarse = prepared(finer)
@@ -77,7 +80,7 @@ def beginning(method: Known, prepared: Callable[[int], Batch], local: Callable[[
             break
     if hides:
         own = begun(local(batch), own, ahead, batch.states.shape[-1])
-    return Beginning(found, _scale(missed), finer, own if hides else None)
+    return Beginning(found, _scale(left), finer, own if hides else None)
 
 
 def _explained_hidden(static: Frozen, arrays: PyTree, start: PyTree, local: Local, batch: Batch) -> tuple:
@@ -111,20 +114,43 @@ def _rates(batch: Batch, local: PyTree) -> tuple[Callable[[Any], np.ndarray], np
 
     Rates count from the last point before where the whole state is known.
     """
-    times, observed, complete = (np.asarray(a) for a in (batch.times, batch.observed, batch.complete))
-    places = np.maximum.accumulate(np.where(complete, np.arange(times.shape[2]), 0), axis=2)
-    last = np.concatenate([np.zeros_like(places[..., :1]), places[..., :-1]], axis=2)
-    like = lambda array: array.reshape(*array.shape, *(1,) * (observed.ndim - 3))
-    since = like(times - np.take_along_axis(times, last, axis=2))
+    observed, (last, since) = np.asarray(batch.observed), _last_known(batch)
     counts = observed & (since > 0)
 
     def rate(differences: Any) -> np.ndarray:
-        rates = np.where(counts, np.asarray(differences, float) / np.where(since > 0, since, 1.0), 0.0)
-        channels = tuple(range(observed.ndim - 1))
-        return np.sqrt(np.sum(rates**2, axis=channels) / np.maximum(counts.sum(axis=channels), 1))
+        rates = np.asarray(differences, float) / np.where(since > 0, since, 1.0)
+        return np.sqrt(_mean_square(rates, counts))
 
     known = np.asarray(local.path if isinstance(local, Local) else batch.states)
-    return rate, rate(np.take_along_axis(known, like(last), axis=2) - np.asarray(batch.states))
+    return rate, rate(np.take_along_axis(known, last, axis=2) - np.asarray(batch.states))
+
+
+def _last_known(batch: Batch) -> tuple[np.ndarray, np.ndarray]:
+    """For each point, the last one before it where the whole state is known, and how long ago that was."""
+    times, complete = np.asarray(batch.times), np.asarray(batch.complete)
+    places = np.maximum.accumulate(np.where(complete, np.arange(times.shape[2]), 0), axis=2)
+    last = np.concatenate([np.zeros_like(places[..., :1]), places[..., :-1]], axis=2)
+    like = lambda array: array.reshape(*array.shape, *(1,) * (batch.observed.ndim - 3))
+    return like(last), like(times - np.take_along_axis(times, last, axis=2))
+
+
+def _mean_square(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    channels = tuple(range(counts.ndim - 1))
+    return np.sum(np.where(counts, values**2, 0.0), axis=channels) / np.maximum(counts.sum(axis=channels), 1)
+
+
+def _beyond_noise(differences: Any, batch: Batch, whole: bool) -> np.ndarray:
+    """The rate that a formula leaves unexplained, in each channel, where noise explains a part of the differences.
+
+    - `whole`: whole trajectories were forecast. Their differences arose in the time in which states usually change by
+      their spread, the unit of time; otherwise since the last point, which is noisy too.
+    """
+    observed, (_, since) = np.asarray(batch.observed), _last_known(batch)
+    unit, counts = (1.0, observed) if whole else (np.where(since > 0, since, 1.0), observed & (since > 0))
+    noise = np.asarray(noise_of(batch), float) * (1.0 if whole else np.sqrt(2.0)) / unit
+    expected = _mean_square(noise, counts)
+    found = _mean_square(np.asarray(differences, float) / unit, counts)
+    return np.sqrt(np.maximum(found - expected, NOISE_SHARE**2 * expected))
 
 
 def _size(rates: np.ndarray) -> float:

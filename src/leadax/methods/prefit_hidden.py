@@ -1,10 +1,13 @@
 """What a known formula explains by itself where a part of the state is hidden: its numbers and whole trajectories."""
 
+from collections.abc import Callable
 from functools import partial
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, PyTree
 
 from ..data.batch import Batch
@@ -12,10 +15,12 @@ from .dynamics import DEFAULT_SOLVER, Flow
 from .infer import levenberg_marquardt
 from .known import Beside, Known
 from .local import Local, forecast
+from .nested import nested_levenberg_marquardt
 from .prepare import Frozen
 from .weighing import comparable, noise_of_one
 
 ITERATIONS = 40
+MOST_NUMBERS = 256  # of a formula in all environments, up to which each step of the search is exact
 
 
 @partial(jax.jit, static_argnums=0)
@@ -25,13 +30,14 @@ def explained_whole(
     """The numbers with which the formula alone is best, together with what is hidden and individual.
 
     There is no whole state to forecast from but the start, so whole trajectories are forecast. Hidden starts and
-    constants have the prior of training, zero with the width 1, less if they are known to start at 0;
-    observations have the noise of the data.
+    constants have the prior of training, zero with the width 1, less if they are known to start at 0; numbers have
+    their own, if they were given one; observations have the noise of the data.
 
     **Arguments**
 
     - `start`: the numbers of the formula, shared and specific; `local`: what is first known of the trajectories.
     """
+    method: Known = eqx.combine(arrays, static.tree)
     observed = batch.states.shape[-1]
     assert batch.noise is not None, "where states are inferred there is a noise level"
     spare = (1,) * (batch.states.ndim - 4)
@@ -40,8 +46,7 @@ def explained_whole(
     # Padding has neither a hidden start nor constants.
     of_real = lambda a: jnp.where(real.reshape(*real.shape, *(1,) * (a.ndim - 2)), a, 0.0)
 
-    def off(guess: tuple[tuple[PyTree, PyTree], Local]) -> tuple:
-        numbers, own = guess
+    def off(numbers: tuple[PyTree, PyTree], own: Local) -> tuple:
         ahead = whole_forecasts(static, arrays, numbers, own, batch)[..., :observed]
         hidden = of_real(own.path[:, :, 0, ..., observed:])
         hidden = hidden / jnp.broadcast_to(width, hidden.shape)
@@ -50,8 +55,32 @@ def explained_whole(
         return jnp.where(batch.observed, (seen - states) / noise_of_one(batch), 0.0), hidden, constants
 
     # A hidden state of a formula is an amount of something: zero is a likelier start than a slope of what is observed.
-    path = local.path[:, :, :1].at[..., observed:].set(0.0)
-    return levenberg_marquardt(off, (start, Local(path, local.individual)), ITERATIONS)
+    first = Local(local.path[:, :, :1].at[..., observed:].set(0.0), local.individual)
+    surprises = lambda numbers: method.surprises(*(Beside((), own) for own in numbers)).astype(first.path.dtype)
+    if batch.states.ndim > 4 or ravel_pytree(start)[0].size > MOST_NUMBERS:
+        both = lambda guess: (off(*guess), surprises(guess[0]))
+        return levenberg_marquardt(both, (start, first), ITERATIONS)
+    return _searched(off, surprises, start, first)
+
+
+def _searched(off: Callable, surprises: Callable, start: tuple[PyTree, PyTree], first: Local) -> tuple:
+    """The numbers of a formula and the starts and constants of trajectories for which the squares are least."""
+    common, numbers_of = ravel_pytree(start)
+    count = first.path.shape[0] * first.path.shape[1]
+    leaves, kind = jax.tree.flatten(first)
+    rows = lambda tree: jnp.concatenate([leaf.reshape(count, -1) for leaf in jax.tree.leaves(tree)], axis=1)
+    ends = np.cumsum([leaf.size // count for leaf in leaves])[:-1]
+
+    def local_of(own: Array) -> Local:
+        parts = jnp.split(own, ends, axis=1)
+        return jax.tree.unflatten(kind, [p.reshape(leaf.shape) for p, leaf in zip(parts, leaves, strict=True)])
+
+    found, own = nested_levenberg_marquardt(
+        lambda common, own: rows(off(numbers_of(common), local_of(own))),
+        lambda common: surprises(numbers_of(common)),
+        common, rows(first), ITERATIONS,
+    )  # fmt: skip
+    return numbers_of(found), local_of(own)
 
 
 @partial(jax.jit, static_argnums=0)
