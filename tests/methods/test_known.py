@@ -337,6 +337,7 @@ def test_bad_formulas(settings, message):
     ("build", "message"),
     [
         (lambda: Leads(known=3), "`known` must be a function"),
+        (lambda: Leads(known=lambda t, x: x), r"a function h\(t, x, u, p\), got `<lambda>\(t, x\)`"),
         (lambda: as_parameters({"a b": 1.0}), "a name that can follow a dot"),
         (lambda: as_parameters({"a": "x"}), "`a` must be a number"),
         (lambda: as_parameters(3), "must map names to numbers"),

@@ -1,5 +1,7 @@
 """Settings that several methods have, declared and checked once."""
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -65,7 +67,21 @@ def _solver(name: Any) -> str | None:
 def _formula(value: Any) -> Any:
     if value is not None and not callable(value):
         raise InputError(f"`known` must be a function h(t, x, u, p) that returns dx/dt, got {value!r}")
+    if value is not None:
+        _check_arguments(value)
     return value
+
+
+def _check_arguments(formula: Callable[..., Any]) -> None:
+    try:
+        signature = inspect.signature(formula)
+    except ValueError:  # some functions do not say what they take
+        return
+    try:
+        signature.bind("t", "x", "u", "p")
+    except TypeError as error:
+        name = getattr(formula, "__name__", "h")
+        raise InputError(f"`known` must be a function h(t, x, u, p), got `{name}{signature}`") from error
 
 
 def _substeps(value: Any) -> int:
