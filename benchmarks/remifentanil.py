@@ -1,10 +1,11 @@
 """Remifentanil in the blood of 65 patients under infusion: the curve of each from its first five points.
 
     python benchmarks/remifentanil.py FOLDER          # has remifentanil.csv, of R's package nlme
-    python benchmarks/remifentanil.py FOLDER --only leadax --steps 300
+    python benchmarks/remifentanil.py FOLDER --only leadax --steps 30
 
-Patients are left out in five groups of 13. The model of Leadax is a two-compartment model as known formula, whose four
-numbers depend on age and lean body mass and have a random effect each, beside a net for the rest. The yardsticks of
+Patients are left out in five groups of 13. The model of Leadax is a compartment model as known formula, whose numbers
+depend on age and lean body mass and have a random effect each, beside a net for the rest. It has two or three
+compartments, whichever the patients that are trained on make more likely. The yardsticks of
 `benchmarks/compartments.py` are told the same points and have the same model of noise. What was measured of a group is
 kept in `runs/remifentanil.json`, and not measured again.
 """
@@ -200,7 +201,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="a folder with remifentanil.csv")
     parser.add_argument("--only", default="", help="the beginning of the name of a model")
-    parser.add_argument("--steps", type=int, default=300, help="of training")
+    parser.add_argument("--steps", type=int, default=30, help="of training")
     parser.add_argument("--groups", type=int, nargs="+", default=range(GROUPS), help="that are left out")
     options = parser.parse_args()
     rows = compared(options.folder / "remifentanil.csv", options.steps, options.only, options.groups)
