@@ -3,8 +3,8 @@
     python benchmarks/beginnings.py                          # all simulated data sets, a few seconds each
     python benchmarks/beginnings.py --only switch,pendulum   # some of them
 
-The sets of `development_sets.py` are those that the rules were made on. Errors are parts of the variance, mean (median)
-over test trajectories.
+The sets of `development_sets.py` are those that the rules were made on, those of `unseen_sets.py` came after them.
+Errors are parts of the variance, mean (median) over test trajectories.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import numpy as np
 from development_sets import DEVELOPMENT
 from input_sets import pendulums
 from own_data_sets import SIMULATED
+from unseen_sets import UNSEEN
 
 import leadax as lx
 from leadax.data.latent import Latent, layout_for
@@ -23,7 +24,7 @@ from leadax.trend.flow import Law
 from leadax.trend.held_out import forecast_errors
 from leadax.trend.intervals import Points
 
-SETS = DEVELOPMENT | {name: make for name, make in SIMULATED.items() if name != "fisher"} | {"drag": pendulums}
+SETS = DEVELOPMENT | {name: make for name, make in SIMULATED.items() if name != "fisher"} | {"drag": pendulums} | UNSEEN
 
 
 def main() -> None:
