@@ -205,9 +205,9 @@ def main() -> None:
     parser.add_argument("--groups", type=int, nargs="+", default=range(GROUPS), help="that are left out")
     options = parser.parse_args()
     rows = compared(options.folder / "remifentanil.csv", options.steps, options.only, options.groups)
-    print(table(rows))
-    asked = [row for row in rows if row["steps"] in (None, options.steps)]
-    if sum(row["model"] == "leadax" for row in asked) == GROUPS:
+    asked = [row for row in rows if row["steps"] in (None, options.steps) and row["group"] in options.groups]
+    print(table(asked))
+    if sum(row["model"] == "leadax" for row in asked) == len(options.groups):
         print(leads(asked))
 
 
