@@ -55,6 +55,7 @@ def main() -> None:
     """Measure what is missing, then print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default=",".join(SYSTEMS), help="data sets, separated by commas")
+    parser.add_argument("--levels", default=LEVELS, type=_levels, help="of noise, separated by commas")
     parser.add_argument("--measured", type=Path, help="the folder with theophylline.csv and soybean.csv")
     parser.add_argument("--steps", type=int, default=4_000)
     parser.add_argument("--seeds", type=int, default=3)
@@ -76,11 +77,15 @@ def main() -> None:
     print(table(rows))
 
 
+def _levels(text: str) -> tuple[float, ...]:
+    return tuple(map(float, text.split(",")))
+
+
 def _jobs(options: argparse.Namespace) -> Iterator[Job]:
     hidden = {"prey": _prey, "neuron": _neuron}
     for name in options.only.split(","):
         if name in SYSTEMS:
-            for level in LEVELS:
+            for level in options.levels:
                 yield from _noisy(name, level, options)
         elif name in hidden:
             yield from _hidden(name, hidden[name], options)
