@@ -108,7 +108,7 @@ def request_of(data: Trajectories, **settings) -> Request:
     """What `fit` would be asked for, with its defaults."""
     plain = {"key": jr.key(0), "steps": 20, "seeds": 1, "test": None, "validation": None, "optimiser": "adam"}
     plain |= {"defaults": None, "recipe": Recipe(), "start": None, **settings}
-    plain["defaults"] = chosen_defaults(data, plain["defaults"], None, ())
+    plain["defaults"] = chosen_defaults(data, plain["defaults"], plain.pop("latent", None), ())
     return Request(train=data, **plain)
 
 

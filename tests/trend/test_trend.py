@@ -245,6 +245,10 @@ def test_few_steps_where_nets_begin_at_the_law(method, steps):
     assert Trainer.of(request_of(data, steps=None), [METHODS[method]()], [None]).configs[0].steps == steps
     net = METHODS[method](net=lx.MLP)
     assert Trainer.of(request_of(data, steps=None), [net], [None]).configs[0].steps == 12_000
+    noisy = lx.Trajectories.from_arrays(
+        TIMES, data.states + 0.1 * np.random.default_rng(0).normal(size=data.states.shape)
+    )
+    assert Trainer.of(request_of(noisy, steps=None, latent=lx.Latent()), [net], [None]).configs[0].steps == 1_000
 
 
 def test_holes_are_left_out():

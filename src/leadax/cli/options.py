@@ -63,7 +63,7 @@ class Training:
     """How to train."""
 
     steps: Count = None
-    """Gradient steps; by default 12000, or 1000 where a polynomial leaves next to nothing to learn."""
+    """Gradient steps; by default 12000, or 1000 where data are noisy or a polynomial leaves little to learn."""
     seeds: int = 1
     """How many models to train at once, from different random weights."""
     seed: int = 0

@@ -49,7 +49,7 @@ def fit(
 
     - `method`: `Leads()`, `OneForAll()`, …; what it leaves open is chosen from the data;
     - `key`: a `jax.random` key; the same key gives the same bits on the same machine;
-    - `steps`: gradient steps, by default 12 000, or 1 000 where a polynomial leaves next to nothing to learn;
+    - `steps`: gradient steps, by default 12 000, or 1 000 where data are noisy or a polynomial leaves little to learn;
       `seeds`: the number of members, trained at once from different random weights;
     - `test`: evaluated during training, never learnt from; `validation`: the model kept is the best on these data (see
       `leadax.hold_out`), not the last one;

@@ -76,7 +76,9 @@ class Request:
         return int(self.steps)
 
     def with_steps(self, *, settled: bool) -> "Request":
-        """With a number of gradient steps, if none was asked for: few where nets begin at all that there is to learn.
+        """With a number of gradient steps, if none was asked for.
+
+        Few where nets begin at all that there is to learn; and where data are noisy, since more would learn the noise.
 
         - `settled`: whether nets begin at the laws of all environments.
         """
@@ -85,7 +87,8 @@ class Request:
         defaults = self.defaults
         rate = settled and defaults.settled_rate
         calm = rate and rate <= CALM * defaults.learning_rate
-        return dataclasses.replace(self, steps=FEW_STEPS if calm else STEPS)
+        few = calm or self.layout.noise is not None
+        return dataclasses.replace(self, steps=FEW_STEPS if few else STEPS)
 
     @property
     def sampling(self) -> ScheduledSampling:
