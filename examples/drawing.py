@@ -41,5 +41,7 @@ def save(figure: Any, folder: Path, name: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / f"{name}.png", dpi=110)
     with Image.open(folder / f"{name}.png") as picture:
-        picture.convert("RGB").quantize(128).save(folder / f"{name}.png", optimize=True)
+        # Colours that are rare, such as those of the largest errors, must stay what they are.
+        few = picture.convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE)
+        few.save(folder / f"{name}.png", optimize=True)
     print(f"picture: {name}.png")
