@@ -27,7 +27,7 @@ from .sampling import ScheduledSampling
 
 WARMUP = 5  # points that a forecast is told where something is hidden
 STEPS, FEW_STEPS = 12_000, 1_000  # by default
-CALM = 0.02  # of the usual learning rate: nets that learn more slowly begin at all that there is to learn
+CALM = 0.1  # of the usual learning rate: nets that learn more slowly begin at nearly all that there is to learn
 MOST_CHOSEN = 64  # data sets whose settings are remembered
 
 _chosen: dict[tuple, Defaults] = {}
