@@ -124,7 +124,7 @@ for arguments, status in {commands}:
             "unknown option `--look-evry`: did you mean `--look-every`",
         ),
         (["train", "d.csv", "--out", "x", "--steps", "many"], "`--steps` must be a whole number, got `many`"),
-        (["train", "d.csv", "--out", "x", "--steps", "9" * 5000], "Error parsing --steps: Exceeds the limit"),
+        (["train", "d.csv", "--out", "x", "--seeds", "9" * 5000], "Error parsing --seeds: Exceeds the limit"),
         (["train", "d.csv", "--out", "x", "--kappa", "much"], "`--kappa` must be a number, got `much`"),
         (["train", "d.csv", "--out", "x", "--rank", "1.5"], "`--rank` must be a whole number, got `1.5`"),
         (["train", "d.csv", "--out", "x", "--match", "all"], "must be finite-differences, spline or trajectories, got"),
