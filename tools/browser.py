@@ -135,7 +135,8 @@ def browser() -> Iterator[Browser]:
     # The protocol wants descriptors 3 and 4, which may be taken here.
     ends = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (to_read[0], to_write[1])]
 
-    with tempfile.TemporaryDirectory() as profile:
+    # Its children may still write into the profile for a moment after it was killed.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         process = subprocess.Popen(
             [sys.executable, "-c", CONNECT, *map(str, ends), found, *OPTIONS, f"--user-data-dir={profile}"],
             pass_fds=ends,
