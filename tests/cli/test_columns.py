@@ -106,9 +106,9 @@ def test_the_options_are_about_test_data_too(tanks, place, refused):
         (("--columns", "place=Site"), "where KEY is environment, trajectory or time, got `place=Site`"),
         (("--columns", "time="), "`--columns` must be KEY=NAME"),
         (("--columns", "time=a,time=b"), "`--columns` has `time` twice: a and b"),
-        (("--channels", ""), "`--channels` must be names separated by commas, got ``"),
+        (("--channels", ","), "`--channels` must be names separated by commas, got `,`"),
         (("--inputs", "a,"), "`--inputs` must be names separated by commas, got `a,`"),
-        (("--covariates", ""), "`--covariates` must be names separated by commas, got ``"),
+        (("--covariates", ","), "`--covariates` must be names separated by commas, got `,`"),
         (
             ("--columns", KEYS, "--channels", "x0", "--inputs", "x1:hold"),
             "tanks.csv: the input `x1` must be `linear`, `held` or `impulse:CHANNEL`, got `hold`",

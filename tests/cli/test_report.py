@@ -18,7 +18,7 @@ DATA = lx.Trajectories.from_arrays(
 
 def fitted_on(data: str) -> SimpleNamespace:
     """What is asked of a model here."""
-    return SimpleNamespace(training=SimpleNamespace(config=SimpleNamespace(train=data)), protocol="clean")
+    return SimpleNamespace(training=SimpleNamespace(config=SimpleNamespace(train=data)), protocol="clean", warmup=1)
 
 
 @pytest.fixture
@@ -26,6 +26,7 @@ def runs(tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         Yardsticks.learnt(DATA).save(tmp_path / name / "yardsticks.safetensors")
+        (tmp_path / name / "model.safetensors").touch()  # where there is none, there is no run
     return tmp_path
 
 
