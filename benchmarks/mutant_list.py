@@ -90,7 +90,7 @@ MUTANTS = [
     # trend
     Mutant("trend/effects.py", "_width(common**2 / sure(np.diag(covariance), widths.common)),", "_width(common**2 * sure(np.diag(covariance), widths.common)),", "tests/trend/test_trend.py"),
     Mutant("trend/effects.py", "logs = np.linalg.slogdet(inner)[1].sum() + np.linalg.slogdet(system)[1]", "logs = np.linalg.slogdet(inner)[1].sum()", "tests/trend/test_trend.py"),
-    Mutant("trend/basis.py", "x = (z - zero) / np.maximum", "x = (z + zero) / np.maximum", "tests/trend/test_trend.py"),
+    Mutant("trend/basis.py", "x = (z - zero) / np.where", "x = (z + zero) / np.where", "tests/trend/test_trend.py"),
     Mutant("trend/shooting.py", "np.einsum(\"brc,brd->bcd\", left, left) - taken", "np.einsum(\"brc,brd->bcd\", left, left)", "tests/trend/test_trend.py"),
     Mutant("trend/fitting.py", "return raw if raw.is_clearly_better_than(standard) else standard", "return standard", "tests/trend/test_trend.py"),
     Mutant("trend/degree.py", "region, found = _widened(region), wide", "found = wide", "tests/trend/test_trend.py"),

@@ -143,6 +143,19 @@ def test_noisy_positive_data_are_short_in_their_own_units():
     np.testing.assert_array_equal(chosen.coefficients.common, fits[True].coefficients.common)
 
 
+@pytest.mark.parametrize("level", [0.0, 0.05])
+def test_channels_that_never_change(level):
+    """One that is always 0, and one that is always 5, beside one that decays."""
+    states = np.stack([[[np.exp(-a * TIMES) * s, 0 * TIMES, 0 * TIMES + 5] for s in (1, 2)] for a in (0.5, 1.0)])
+    noise = level * np.random.default_rng(0).normal(size=TIMES.shape)
+    data = lx.Trajectories.from_arrays(TIMES, np.moveaxis(states, 2, 3) + noise[:, None] * np.array([1, 0, 0]))
+    units, layout = Units.measured(data), Layout(("x", "y", "z"), noise=(level, 0.0, 0.0) if level else None)
+    best = best_polynomial(data, units, layout)
+    trend = trend_of(data, units, layout, max(best.degree, 1), best.region)
+    for part in trend:
+        assert np.isfinite(part).all()
+
+
 def test_only_what_differs_is_an_environments_own():
     """One coefficient differs, one is the same everywhere, one explains nothing."""
     rng = np.random.default_rng(2)

@@ -24,7 +24,8 @@ def monomials(region: Region, zero: Float[np.ndarray, " variable"], degree: int)
     every = terms(len(low), degree)
     # A linear map between two bases is known from enough points at which both are evaluated.
     z = np.random.default_rng(0).uniform(low, high, (8 * (1 + len(every)), len(low)))
-    x = (z - zero) / np.maximum(np.abs(low - zero), np.abs(high - zero))
+    size = np.maximum(np.abs(low - zero), np.abs(high - zero))
+    x = (z - zero) / np.where(size > 0, size, 1.0)  # what is always 0 has no size
     ones = np.ones((len(z), 1))
     theirs = np.concatenate([ones, features(z, degree)], axis=1)
     ours = np.stack([np.prod(x[:, list(term)], axis=1) for term in every], axis=1)
