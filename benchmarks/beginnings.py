@@ -45,8 +45,9 @@ def row(name: str, train: lx.Trajectories, test: lx.Trajectories) -> str:
     if found.degree == 0:
         return f"| {name} | none | – | – | {time.process_time() - begin:.0f} |"
     points, tested = (Points.of(data, units, layout) for data in (train, test))
-    law = Law(found.degree, found.region or points.region, points.median_gap / found.finer)
-    trend = trend_of(train, units, layout, found.degree, found.region, law.longest, ("common", "own", "alone"))
+    law = Law(found.degree, found.region or points.region, points.median_gap / found.finer, zero=found.zero)
+    kind, parts = (found.degree, found.region, found.zero), ("common", "own", "alone")
+    trend = trend_of(train, units, layout, *kind, law.longest, parts)
     assert trend is not None
     seconds = time.process_time() - begin
     variance = np.nanmean(np.nanvar(units.standard(test.states), axis=(0, 1, 2)))
@@ -54,7 +55,8 @@ def row(name: str, train: lx.Trajectories, test: lx.Trajectories) -> str:
         forecast_errors(tested, law, c, tested.complete) / variance for c in (trend.common + trend.own, trend.alone)
     ]
     shown = [f"{each.mean():.1e} ({np.median(each):.0e})" for each in errors]
-    return f"| {name} | {found.degree} | {shown[0]} | {shown[1]} | {seconds:.0f} |"
+    degree = f"{found.degree}{'' if found.zero is None else ', signed'}"
+    return f"| {name} | {degree} | {shown[0]} | {shown[1]} | {seconds:.0f} |"
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ LEARNING_RATE = 1e-3
 # is this times what is left, as a part of the rates of the data; at least the other, at most 1, of the usual one.
 HASTE, SLOWEST = 9.0, 0.001
 VECTOR_NET = partial(MLP, degree=1)
+POLYNOMIAL = ("degree", "region", "zero")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Defaults:
         """The net; beside a known formula without a curved polynomial, which could take the formula's part."""
         if getattr(method, "known", None) is None or self.net.build is not MLP:
             return self.net
-        plain = {name: value for name, value in self.net.options if name not in ("degree", "region")}
+        plain = {name: value for name, value in self.net.options if name not in POLYNOMIAL}
         return Architecture(MLP, tuple(sorted({**plain, "degree": 1}.items())))
 
     def _timed(self, method: Method) -> Method:
@@ -115,10 +116,15 @@ class Defaults:
             if found.degree == 0:
                 net = Architecture(MLP)
             elif found.degree > 1:
-                net = Architecture(MLP, (("degree", found.degree), ("region", found.region)))
-            rate = min(1.0, max(SLOWEST, HASTE * found.rest)) * self.learning_rate
+                net = Architecture(MLP, tuple(found.options.items()))
+            rate = self.settled_with(found.rest).settled_rate
             longest = None if longest is None else longest / found.finer
         return dataclasses.replace(self, net=net, layout=layout, units=units, settled_rate=rate, longest_step=longest)
+
+    def settled_with(self, rest: float) -> "Defaults":
+        """With the learning rate of nets that begin at polynomials which leave so much, as a part of the rates."""
+        rate = min(1.0, max(SLOWEST, HASTE * rest)) * self.learning_rate
+        return dataclasses.replace(self, settled_rate=rate)
 
 
 def chosen_for(data: Trajectories, net: Any = None, clock: Clock | None = None) -> Defaults:

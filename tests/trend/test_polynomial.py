@@ -32,28 +32,37 @@ def test_terms_are_products_of_hermite_polynomials(degree):
     assert features(X, degree).shape[-1] == len(terms(2, degree))
 
 
-def test_beyond_the_region_only_what_is_linear_grows():
+@pytest.mark.parametrize("zero", [None, (0.2, -0.1)])
+def test_beyond_the_region_terms_are_straight_lines_and_later_constant(zero):
     region = ((-1.0, -1.0), (1.0, 1.0))
-    edge, far = (features(np.array([v, 0.5]), 3, region) for v in (1.0, 7.0))
-    np.testing.assert_allclose(far[2:], edge[2:])
-    assert far[0] == 7.0
+    at = lambda v: features(np.array([v, 0.5]), 4, region, zero)
+    slopes = (at(1.0) - at(1.0 - 1e-7)) / 1e-7
+    np.testing.assert_allclose(at(2.5)[1:], at(1.0)[1:] + 1.5 * slopes[1:], atol=1e-5)
+    np.testing.assert_allclose(at(9.0)[2:], at(3.0)[2:])
+    assert at(9.0)[0] == 9.0
 
 
-@pytest.mark.parametrize("degree", [1, 2, 3, 5])
-def test_no_slope_is_above_the_bound(degree):
+def test_signed_squares():
+    found = features(X, 2, None, (0.5, -1.0))[:, -2:] / features(X, 2, None, (0.0, 0.0))[:1, -2:]
+    away = X - [0.5, -1.0]
+    np.testing.assert_allclose(found, away * abs(away) / (X[0] * abs(X[0])))
+
+
+@pytest.mark.parametrize(("degree", "zero"), [(1, None), (1, (0.1, 0.2)), (2, (0.1, 0.2)), (3, None), (5, None)])
+def test_no_slope_is_above_the_bound(degree, zero):
     region = ((-1.5, -0.5), (1.0, 2.0))
-    points = np.random.default_rng(1).uniform(*region, size=(200, 2))
-    slopes = jax.vmap(jax.jacobian(lambda x: features(x, degree, region)))(jnp.asarray(points))
+    points = np.random.default_rng(1).uniform((-4.5, -3.5), (4.0, 5.0), size=(2000, 2))
+    slopes = jax.vmap(jax.jacobian(lambda x: features(x, degree, region, zero)))(jnp.asarray(points))
     largest = np.linalg.norm(slopes, ord=2, axis=(1, 2)).max()
-    assert largest <= steepest(2, degree, region) <= 5 * largest
+    assert largest <= steepest(2, degree, region, zero) <= 5 * largest
 
 
-@pytest.mark.parametrize("degree", [1, 3, 5])
-def test_slopes_are_those_of_automatic_differentiation(degree):
-    region = ((-0.8, -0.9), (0.7, 1.1))
-    slopes = jax.vmap(jax.jacobian(lambda x: features(x, degree, region)))(jnp.asarray(X))
-    values, found = feature_slopes(X, degree, region)
-    np.testing.assert_allclose(values, features(X, degree, region), atol=1e-12)
+@pytest.mark.parametrize(("degree", "zero"), [(1, None), (1, (0.1, 0.2)), (2, (0.1, 0.2)), (5, None)])
+def test_slopes_are_those_of_automatic_differentiation(degree, zero):
+    region, wide = ((-0.8, -0.9), (0.7, 1.1)), 2 * X
+    slopes = jax.vmap(jax.jacobian(lambda x: features(x, degree, region, zero)))(jnp.asarray(wide))
+    values, found = feature_slopes(wide, degree, region, zero)
+    np.testing.assert_allclose(values, features(wide, degree, region, zero), atol=1e-12)
     np.testing.assert_allclose(found, slopes, atol=1e-12)
 
 

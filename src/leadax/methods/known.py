@@ -14,6 +14,7 @@ from .._types import PRNGKey, VectorField
 from ..data.units import Units
 from ..errors import InputError
 from ..registry import ONLY_IF_GIVEN, Registry
+from ..trend import Trend
 from .base import Levels, Method, Phase, Regulariser, Sizes, difference_of, repeated, sum_of
 from .dynamics import Dynamics, Flow
 from .parameters import Numbers, Parameter, as_parameters
@@ -190,6 +191,17 @@ class Known(Method):
         if own.relative:
             return Regulariser(Remainder(own.penalty), own.weight, subject, relative=True)
         return Regulariser(Remainder(own.penalty, own.weight), self.kappa, subject, relative=True)
+
+    def begun_at(self, shared: Beside, specific: Beside, trend: Trend) -> tuple[Beside, Beside]:
+        """Nets that begin at polynomials of the rest."""
+        unit = lambda channels: jnp.asarray(self.unit(channels))
+        scaled = jax.tree.map(lambda each: each / jnp.broadcast_to(unit(each.shape[-1]), each.shape), trend)
+        common, own = self.of.begun_at(shared.rest, specific.rest, scaled)
+        return shared._replace(rest=common), specific._replace(rest=own)
+
+    def settled(self, trend: Trend) -> bool:
+        """Where the method that learns the rest is."""
+        return self.of.settled(trend)
 
     def prior(self, shared: Beside, specific: Beside) -> Float[Array, ""] | None:
         """How unlikely the numbers are by their priors; those of all environments together."""

@@ -11,7 +11,7 @@ from ..errors import InputError
 from . import _checks, _stack
 from .base import LinearLayer, Net
 from .layers import Dense
-from .polynomial import HIGHEST, Region, features, terms
+from .polynomial import HIGHEST, Region, Zero, count_of, features
 from .swish import Swish
 
 # An optimiser moves each weight by about the learning rate. The polynomial should be in place before the layers have
@@ -34,10 +34,11 @@ class MLP(Net):
     - `factor`: the factor $c$ of what the layers compute;
     - `init_std`: standard deviation of the initial weights (0.05 in the paper for Lotka-Volterra). By default each
       layer preserves the variance of its input, and the last layer starts small;
-    - `degree`: add a polynomial in $[x, u]$ of this degree, up to 3, past all layers. What is simple in a system is
+    - `degree`: add a polynomial in $[x, u]$ of this degree, up to 5, past all layers. What is simple in a system is
       then learnt at once, and holds far from the data, too. 0 for none, 1 for a linear map;
     - `region`: the lowest and the highest values of $[x, u]$ between which the polynomial is curved
-      (`leadax.nets.polynomial.features`); None for everywhere.
+      (`leadax.nets.polynomial.features`); None for everywhere;
+    - `zero`: adds to it the signed squares $(x - zero) |x - zero|$, such as the drag of a fast body; None for none.
 
     >>> import jax, jax.numpy as jnp
     >>> from leadax.nets import MLP
@@ -52,6 +53,7 @@ class MLP(Net):
     factor: float = eqx.field(static=True)
     degree: int = eqx.field(static=True, default=0)
     region: Region | None = eqx.field(static=True, default=None)
+    zero: Zero | None = eqx.field(static=True, default=None)
     polynomial: Dense | None = None
 
     def __init__(
@@ -66,6 +68,7 @@ class MLP(Net):
         init_std: float | int | None = None,
         degree: int = 0,
         region: Region | None = None,
+        zero: Zero | None = None,
     ):
         channels = _checks.vector("MLP", state_shape)
         _checks.at_least(1, "MLP", "width", width)
@@ -77,10 +80,10 @@ class MLP(Net):
         )
         self.activations = tuple(Swish() for _ in range(depth - 1))
         self.factor = float(factor)
-        self.degree, self.region = _checks.at_least(0, "MLP", "degree", degree), region
+        self.degree, self.region, self.zero = _checks.at_least(0, "MLP", "degree", degree), region, zero
         if degree > HIGHEST:
             raise InputError(f"`degree` of MLP must be at most {HIGHEST}, got {degree}")
-        count = len(terms(channels + inputs, degree))
+        count = count_of(channels + inputs, degree, zero)
         self.polynomial = Dense(count, channels, key=key, std=TINY) if degree else None
 
     @property
@@ -94,7 +97,7 @@ class MLP(Net):
         bent = self.factor * _stack.apply(self.denses, self.activations, seen)
         if self.polynomial is None:
             return bent
-        return bent + PACE * self.polynomial(features(seen, self.degree, self.region))
+        return bent + PACE * self.polynomial(features(seen, self.degree, self.region, self.zero))
 
 
 def begun_at(net: PyTree, coefficients: Float[Any, "*env term channel"]) -> PyTree:

@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -20,8 +21,12 @@ _HERMITE = (
 HIGHEST = len(_HERMITE)
 # How much less a term of the next degree counts beforehand: most laws of nature are of low degree.
 FALL = 0.25
+# How far beyond the region a polynomial goes on as a straight line, in parts of the region's size.
+REACH = 1.0
+SIGNED = FALL / math.sqrt(3)  # of signed squares: so that they have the size of other terms of degree 2
 
 Region = tuple[tuple[float, ...], tuple[float, ...]]
+Zero = tuple[float, ...]
 
 
 def terms(variables: int, degree: int) -> tuple[tuple[int, ...], ...]:
@@ -34,30 +39,51 @@ def terms(variables: int, degree: int) -> tuple[tuple[int, ...], ...]:
     return tuple(itertools.chain.from_iterable(every))
 
 
-def features(x: Any, degree: int, region: Region | None = None) -> Any:
+def count_of(variables: int, degree: int, zero: Zero | None = None) -> int:
+    """How many terms `features` has."""
+    return len(terms(variables, degree)) + (0 if zero is None else variables)
+
+
+def features(x: Any, degree: int, region: Region | None = None, zero: Zero | None = None) -> Any:
     """The terms of a polynomial at points `(…, variable)`, for NumPy and JAX alike: `(…, term)`.
 
     A term of degree k is a product of Hermite polynomials times `FALL`^(k − 1). Beyond a region, given by the lowest
-    and the highest value of each variable, terms of higher degree keep their value at its edge: only what is linear
-    goes on growing.
+    and the highest value of each variable, these go on as straight lines, up to `REACH` times its size beyond it. From
+    there on they keep their values: only the variables themselves go on growing.
+
+    - `zero`: adds signed squares $(x - zero) |x - zero|$ of all variables, such as the drag of a fast body.
 
     >>> import numpy as np
     >>> features(np.array([1.0, 2.0]), 2).round(3).tolist()
     [1.0, 2.0, 0.0, 0.5, 0.53]
     """
-    if degree == 1:
+    if degree == 1 and zero is None:
         return x
     xp = x.__array_namespace__()
-    inside = x
+    inside, beyond = x, None
     if region is not None:
         low, high = (xp.broadcast_to(xp.asarray(side, dtype=x.dtype), x.shape) for side in region)
-        inside = xp.clip(x, low, high)
-    higher = [_term(inside, term) for term in terms(x.shape[-1], degree)[x.shape[-1] :]]
-    return xp.concatenate([x, xp.stack(higher, axis=-1)], axis=-1)
+        inside, reach = xp.clip(x, low, high), REACH * (high - low)
+        beyond = xp.clip(x - inside, -reach, reach)
+    hermite = [of(inside) for of in _HERMITE[:degree]]
+    if beyond is not None:
+        hermite = [value + slope * beyond for value, slope in zip(hermite, _slopes(hermite), strict=True)]
+    higher = [_term(hermite, term) for term in terms(x.shape[-1], degree)[x.shape[-1] :]]
+    parts = [x, xp.stack(higher, axis=-1)] if higher else [x]
+    if zero is not None:
+        from_zero = inside - xp.broadcast_to(xp.asarray(zero, dtype=x.dtype), x.shape)
+        further = from_zero if beyond is None else from_zero + 2 * beyond
+        parts.append(SIGNED * xp.abs(from_zero) * further)
+    return xp.concatenate(parts, axis=-1)
+
+
+def _slopes(hermite: Sequence[Any]) -> list[Any]:
+    """The derivatives of Hermite polynomials of degree 1, 2, … from their values."""
+    return [hermite[0] * 0 + 1, *(math.sqrt(k + 1) * hermite[k - 1] for k in range(1, len(hermite)))]
 
 
 def feature_slopes(
-    x: np.ndarray, degree: int, region: Region | None = None
+    x: np.ndarray, degree: int, region: Region | None = None, zero: Zero | None = None
 ) -> tuple[Float[np.ndarray, "*shape term"], Float[np.ndarray, "*shape term variable"]]:
     """`features` and their derivatives with respect to each variable, for NumPy.
 
@@ -71,21 +97,31 @@ def feature_slopes(
     variables = x.shape[-1]
     powers, weights = _powers(variables, degree)
     low, high = (-np.inf, np.inf) if region is None else (np.asarray(side) for side in region)
-    inside = np.clip(x, low, high)
-    moving = (x >= low) & (x <= high)
-    hermite = np.stack([np.ones_like(x), *(of(inside) for of in _HERMITE[:degree])])
-    steep = np.stack([np.zeros_like(x), *(math.sqrt(k) * hermite[k - 1] for k in range(1, degree + 1))])
+    inside, reach = np.clip(x, low, high), (0.0 if region is None else REACH * (np.asarray(high) - low))
+    beyond = np.clip(x - inside, -reach, reach)
+    moving = np.abs(x - inside) <= reach
+    within = [of(inside) for of in _HERMITE[:degree]]
+    slopes = _slopes(within)
+    hermite = np.stack(
+        [np.ones_like(x), *(value + slope * beyond for value, slope in zip(within, slopes, strict=True))]
+    )
+    steep = np.stack([np.zeros_like(x), *slopes])
     # All terms at once: the factors of each variable, then their products.
     factors = [hermite[powers[:, i], ..., i] for i in range(variables)]
     values = math.prod(factors[1:], start=factors[0]) * weights.reshape(-1, *(1,) * (x.ndim - 1))
-    slopes = []
+    turned = []
     for i in range(variables):
         others = [factors[j] for j in range(variables) if j != i]
-        slopes.append(math.prod(others, start=steep[powers[:, i], ..., i] * moving[..., i]))
-    values, turned = np.moveaxis(values, 0, -1), np.moveaxis(np.stack(slopes, axis=-1), 0, -2) * weights[:, None]
+        turned.append(math.prod(others, start=steep[powers[:, i], ..., i] * moving[..., i]))
+    values, turned = np.moveaxis(values, 0, -1), np.moveaxis(np.stack(turned, axis=-1), 0, -2) * weights[:, None]
     # What is linear goes on growing beyond the region.
     values[..., :variables], turned[..., :variables, :] = x, np.eye(variables)
-    return values, turned
+    if zero is None:
+        return values, turned
+    from_zero = inside - np.asarray(zero)
+    signed = SIGNED * np.abs(from_zero) * (from_zero + 2 * beyond)
+    bends = (2 * SIGNED * np.abs(from_zero) * moving)[..., None] * np.eye(variables)
+    return np.concatenate([values, signed], axis=-1), np.concatenate([turned, bends], axis=-2)
 
 
 @lru_cache
@@ -96,24 +132,28 @@ def _powers(variables: int, degree: int) -> tuple[np.ndarray, np.ndarray]:
     return powers, FALL ** (powers.sum(axis=1) - 1.0)
 
 
-def steepest(variables: int, degree: int, region: Region | None) -> float:
-    """A bound of the Lipschitz constant of `features` in a region: infinite for a curved polynomial without one."""
-    if degree == 1:
+def steepest(variables: int, degree: int, region: Region | None, zero: Zero | None = None) -> float:
+    """A bound of the Lipschitz constant of `features`: infinite for a curved polynomial without a region."""
+    if degree == 1 and zero is None:
         return 1.0
     if region is None:
         return math.inf
-    reach = [max(abs(a), abs(b)) for a, b in zip(*region, strict=True)]
+    edge = [max(abs(a), abs(b)) for a, b in zip(*region, strict=True)]
+    beyond = [REACH * (b - a) for a, b in zip(*region, strict=True)]
+    farthest = lambda i, k: _largest(edge[i], k) + beyond[i] * _largest_slope(edge[i], k)
     squares = float(variables)
     for term in terms(variables, degree)[variables:]:
         count = Counter(term)
         for one in count:
-            others = [_largest(reach[i], k) for i, k in count.items() if i != one]
-            squares += (FALL ** (len(term) - 1) * _largest_slope(reach[one], count[one]) * math.prod(others)) ** 2
+            others = [farthest(i, k) for i, k in count.items() if i != one]
+            squares += (FALL ** (len(term) - 1) * _largest_slope(edge[one], count[one]) * math.prod(others)) ** 2
+    if zero is not None:
+        squares += sum((2 * SIGNED * max(b - z, z - a)) ** 2 for a, b, z in zip(*region, zero, strict=True))
     return math.sqrt(squares)
 
 
-def _term(x: Any, term: tuple[int, ...]) -> Any:
-    factors = [_HERMITE[k - 1](x[..., i]) for i, k in Counter(term).items()]
+def _term(hermite: Sequence[Any], term: tuple[int, ...]) -> Any:
+    factors = [hermite[k - 1][..., i] for i, k in Counter(term).items()]
     return FALL ** (len(term) - 1) * math.prod(factors[1:], start=factors[0])
 
 

@@ -30,7 +30,7 @@ def lipschitz(net: Net) -> float:
     if not isinstance(net, MLP) or net.polynomial is None:
         return through
     variables = net.denses[0].in_shape[0]
-    return through + PACE * steepest(variables, net.degree, net.region) * _spectral_norm(net.polynomial)
+    return through + PACE * steepest(variables, net.degree, net.region, net.zero) * _spectral_norm(net.polynomial)
 
 
 @singledispatch

@@ -24,8 +24,10 @@ from ..methods.attribution import attributed
 from ..methods.base import has_field
 from ..methods.local import first_local
 from ..methods.prefit import Beginning, beginning
+from ..methods.prefit_rest import Rest, rest_of
 from ..methods.prepare import Frozen, prepare, side_by_side
 from ..model import Model
+from ..nets import MLP
 from ..nets.architecture import Architecture
 from ..records import Config, Snapshot, Training
 from ..trend import Trend, trend_of
@@ -53,13 +55,20 @@ class Trainer:
     @classmethod
     def of(cls, request: Request, methods: Sequence[Method], rates: Sequence[float | None]) -> Self:
         """Everything that training these methods takes."""
-        methods = [request.completed(method) for method in methods]
+        given, methods = methods[0], [request.completed(method) for method in methods]
         begin = _beginning(request, methods[0])
+        trend = None
         if begin is not None:
             methods = [dataclasses.replace(method, scale=begin.scale) for method in methods]
             finer = dataclasses.replace(request.defaults, longest_step=_longest(request, begin.finer))
             request = dataclasses.replace(request, defaults=finer)
-        trend = _trend(request, methods[0])
+            rest = _rest(request, given, methods[0], begin)
+            if rest is not None:
+                methods = [rest.beside(method) for method in methods]
+                begin, trend = begin._replace(numbers=rest.numbers), rest.trend
+                request = dataclasses.replace(request, defaults=request.defaults.settled_with(rest.polynomial.rest))
+        else:
+            trend = _trend(request, methods[0])
         settled = trend is not None and methods[0].settled(trend)
         request = request.with_steps(settled=settled)
         usual = (settled and request.defaults.settled_rate) or request.defaults.learning_rate
@@ -157,6 +166,17 @@ def _beginning(request: Request, method: Method) -> Beginning | None:
     return beginning(method, prepared, lambda batch: first_local(batch, request.layout, dtype))
 
 
+def _rest(request: Request, given: Method, method: Method, begin: Beginning) -> Rest | None:
+    """The polynomials of what a formula leaves, for nets that were chosen and not asked for."""
+    net, defaults = getattr(method, "net", None), request.defaults
+    asked_for = getattr(given, "net", None) is not None
+    if asked_for or defaults.clock is not None or not isinstance(net, Architecture) or net.build is not MLP:
+        return None
+    assert isinstance(method, Known)
+    longest = None if defaults.longest_step is None else defaults.longest_step / defaults.units.time
+    return rest_of(method, request.train, request.layout, begin.numbers, longest, request.recipe.dtype)
+
+
 def _trend(request: Request, method: Method) -> Trend | None:
     """The polynomials that nets begin at, where they have one."""
     net = getattr(method, "net", None)
@@ -166,8 +186,8 @@ def _trend(request: Request, method: Method) -> Trend | None:
         return None
     units, longest = request.defaults.units, request.defaults.longest_step
     longest = None if longest is None else longest / units.time
-    region, parts = options.get("region"), method.begins_at
-    found = trend_of(request.train, units, request.layout, options["degree"], region, longest, parts)
+    law = options["degree"], options.get("region"), options.get("zero")
+    found = trend_of(request.train, units, request.layout, *law, longest, method.begins_at)
     return found and jax.tree.map(lambda a: jnp.asarray(a, request.recipe.dtype), found)
 
 

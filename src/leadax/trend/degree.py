@@ -1,20 +1,21 @@
 """How high the degree of a polynomial should be: as high as forecasts gain from it, or as the data are likely with."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..data import Trajectories
 from ..data.layout import Layout
 from ..data.units import Units
-from ..nets.polynomial import HIGHEST, Region, terms
+from ..nets.polynomial import HIGHEST, Region, Zero, count_of
 from .fitting import Fit, fitted_for
 from .flow import Law, fitted
 from .held_out import LEAST_ERROR, held_out_error
-from .intervals import Points
+from .intervals import Formula, Points
 
 MOST_TERMS = 60
+MOST_SIGNED = 3  # the highest degree that signed squares are tried with
 EXACT = 5e-3  # what leaves less of the rates unexplained is taken for the law, beyond the data, too
 MARGIN = 0.5  # ranges of the data beyond which such a law is not curved any more
 USELESS = 1.0  # of the variance
@@ -32,16 +33,24 @@ class Polynomial(NamedTuple):
 
     - `degree`: of the polynomial that a net begins at; `region`: where it is curved, None for a line;
     - `rest`: how large the field is that it leaves unexplained, where rates of the data have size one;
-    - `finer`: how many steps a solver should take in a median interval.
+    - `finer`: how many steps a solver should take in a median interval;
+    - `zero`: of signed squares beside it (`leadax.nets.polynomial.features`), None for none.
     """
 
     degree: int = 1
     region: Region | None = None
     rest: float = 1.0
     finer: int = 1
+    zero: Zero | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Of a net that has such a polynomial (`leadax.nets.MLP`)."""
+        every = {"degree": self.degree, "region": self.region, "zero": self.zero}
+        return {name: value for name, value in every.items() if value is not None}
 
 
-def best_polynomial(data: Trajectories, units: Units, layout: Layout) -> Polynomial:
+def best_polynomial(data: Trajectories, units: Units, layout: Layout, formula: Formula | None = None) -> Polynomial:
     """The polynomials that describe data best, of those that explain nearly all that can be explained.
 
     Polynomials of each degree are fitted in closed form. Without noise they are compared by their forecasts of what was
@@ -52,38 +61,45 @@ def best_polynomial(data: Trajectories, units: Units, layout: Layout) -> Polynom
 
     Where something is hidden or individual, the degree is 1. Where no polynomial forecasts better than the mean does,
     it is 0: a net then begins at none.
+
+    **Arguments**
+
+    - `formula`: a known part of the field, of which the polynomials are the rest; None for none.
     """
     if data.space or layout.hidden or layout.individual:
         return Polynomial()
-    points = Points.of(data, units, layout)
+    points = Points.of(data, units, layout, formula)
     if points.complete.sum() < 4:
         return Polynomial()
     return _of_exact(points) if layout.noise is None else _of_noisy(points, layout.noise)
 
 
-def _degrees(points: Points) -> Iterator[int]:
-    """Degrees that the data could determine."""
-    yield 1
-    for degree in range(2, HIGHEST + 1):
-        if len(terms(len(points.zero), degree)) > min(MOST_TERMS, points.complete.sum() / 3):
-            return
-        yield degree
+def _kinds(points: Points) -> Iterator[tuple[int, Zero | None]]:
+    """Degrees that the data could determine; then some with signed squares, where states change their sign."""
+    yield 1, None
+    zero, most = tuple(points.zero.tolist()), min(MOST_TERMS, points.complete.sum() / 3)
+    signed = any(low < z < high for z, low, high in zip(zero, *points.region, strict=True))
+    for kind, degrees in ((None, range(2, HIGHEST + 1)), (zero, range(2, MOST_SIGNED + 1) if signed else ())):
+        for degree in degrees:
+            if count_of(len(zero), degree, kind) <= most:
+                yield degree, kind
 
 
 def _of_exact(points: Points) -> Polynomial:
     """The degree whose forecasts of what was left out are best."""
-    lowest, best, idle = np.inf, Polynomial(), 0
-    for degree in _degrees(points):
-        if idle == PATIENCE or lowest < 2 * LEAST_ERROR:
+    lowest, best = np.inf, Polynomial()
+    for degree, zero in _kinds(points):
+        if lowest < 2 * LEAST_ERROR:
             break
-        law = Law(degree, points.region, points.median_gap / FINER)
+        if degree > best.degree + PATIENCE:
+            continue
+        law = Law(degree, points.region, points.median_gap / FINER, zero=zero)
         wide = law._replace(region=_widened(points.region))
         found, wider = (fitted_for(points, each, points.complete, None) for each in (law, wide))
         law, found = (wide, wider) if wider.rest < EXACT else (law, found)
         error = held_out_error(points, law, None)
-        idle += 1
         if error < WORTH * lowest and (degree == 1 or _is_law(found)):
-            best, lowest, idle = Polynomial(degree, law.region, found.rest), error, 0
+            best, lowest = Polynomial(degree, law.region, found.rest, zero=zero), error
     if _useless(points, best, None):
         return Polynomial(0)
     return best._replace(region=None) if best.degree == 1 else _with_steps(points, best)
@@ -94,28 +110,29 @@ def _of_noisy(points: Points, noise: tuple[float, ...]) -> Polynomial:
 
     If higher degrees explain nothing more, it is taken for that of the law, which then holds beyond the data, too.
     """
-    fit = lambda degree, region: fitted_for(points, Law(degree, region, points.median_gap), points.complete, noise)
-    best, region, idle = 1, points.region, 0
-    found = fit(best, region)
-    for degree in list(_degrees(points))[1:]:
-        if idle == PATIENCE:
-            break
-        tried = fit(degree, region)
-        idle += 1
-        if _is_law(tried) and tried.is_clearly_better_than(found, degree - best):
-            best, found, idle = degree, tried, 0
-    if best > 1 and idle:
-        wide = fit(best, _widened(region))
+    fit = lambda law: fitted_for(points, law, points.complete, noise)
+    best = Law(1, points.region, points.median_gap)
+    found, last = fit(best), 1
+    for degree, zero in list(_kinds(points))[1:]:
+        if degree > best.degree + PATIENCE:
+            continue
+        law, last = best._replace(degree=degree, zero=zero), max(degree, last)
+        tried = fit(law)
+        if _is_law(tried) and tried.is_clearly_better_than(found, max(1, degree - best.degree)):
+            best, found = law, tried
+    if 1 < best.degree < last:
+        law = best._replace(region=_widened(best.region))
+        wide = fit(law)
         if not found.is_clearly_better_than(wide):
-            region, found = _widened(region), wide
-    polynomial = Polynomial(best, region, found.rest)
+            best, found = law, wide
+    polynomial = Polynomial(best.degree, best.region, found.rest, zero=best.zero)
     if not _explains(found) and _useless(points, polynomial, noise):
         return Polynomial(0)
-    return polynomial._replace(region=None) if best == 1 else polynomial
+    return polynomial._replace(region=None) if best.degree == 1 else polynomial
 
 
 def _useless(points: Points, found: Polynomial, noise: tuple[float, ...] | None) -> bool:
-    law = Law(found.degree, found.region or points.region, points.median_gap)
+    law = Law(found.degree, found.region or points.region, points.median_gap, zero=found.zero)
     return held_out_error(points, law, noise) > USELESS
 
 
@@ -139,8 +156,8 @@ def _widened(region: Region) -> Region:
 def _with_steps(points: Points, found: Polynomial) -> Polynomial:
     """The polynomial with steps that are as fine as it gains from: twice as fine if half of the rest goes."""
     assert found.region is not None
-    law = Law(found.degree, found.region, points.median_gap)
-    rest = lambda finer: fitted(points, law._replace(longest=law.longest / finer), points.complete).rest
+    law = Law(found.degree, found.region, points.median_gap, zero=found.zero)
+    rest = lambda finer: fitted(points, law._replace(longest=law.longest / finer), points.complete).rest / points.size
     finer, now = 1, rest(1)
     while finer < FINEST and (less := rest(2 * finer)) < WORTH_FINER * now:
         finer, now = 2 * finer, less

@@ -9,10 +9,10 @@ from jaxtyping import Float
 from ..data import Trajectories
 from ..data.layout import Layout
 from ..data.units import Units
-from ..nets.polynomial import Region
+from ..nets.polynomial import Region, Zero
 from .fitting import Fit, fitted_for
 from .flow import Law
-from .intervals import Points
+from .intervals import Formula, Points
 
 PARTS = ("common", "own", "alone", "pooled")
 
@@ -38,16 +38,19 @@ def trend_of(
     layout: Layout,
     degree: int,
     region: Region | None,
+    zero: Zero | None = None,
     longest: float | None = None,
     parts: Sequence[str] = PARTS,
+    formula: Formula | None = None,
 ) -> Trend | None:
     """The trend of a data set; None where nothing can be said: fields on a grid, or states that are partly hidden.
 
     **Arguments**
 
-    - `degree`, `region`: as in `leadax.nets.MLP`;
+    - `degree`, `region`, `zero`: as in `leadax.nets.MLP`;
     - `longest`: the longest step of the solver, in standard time; by default the median interval;
-    - `parts`: the fields of `Trend` that are wanted.
+    - `parts`: the fields of `Trend` that are wanted;
+    - `formula`: a known part of the field, of which polynomials are the rest; None for none.
 
     >>> t = np.linspace(0, 2, 9)
     >>> x = np.stack([np.exp(-a * t) for a in (0.5, 1.0)])[:, None, :, None]
@@ -57,8 +60,8 @@ def trend_of(
     """
     if data.space or layout.hidden or layout.individual:
         return None
-    points = Points.of(data, units, layout)
-    law = Law(degree, region or points.region, longest or points.median_gap)
+    points = Points.of(data, units, layout, formula)
+    law = Law(degree, region or points.region, longest or points.median_gap, zero=zero)
     fit = lambda points: fitted_for(points, law, points.complete, layout.noise)
     found: dict[str, Any] = {}
     if {"common", "own"} & set(parts):

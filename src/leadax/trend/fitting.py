@@ -17,7 +17,8 @@ CLEARLY = 3.0  # how much larger the logarithm of how likely data are must be, t
 class Fit(NamedTuple):
     """Coefficients, and what they leave.
 
-    - `rest`: the root mean square of the rates that are left unexplained, where rates have size one; beyond the noise;
+    - `rest`: the root mean square of the rates that are left unexplained, beyond the noise, where those that are to be
+      explained have size one;
     - `misfit`: the mean square of what is left, in units of the noise; None for data without noise;
     - `length`: of the stretches that were forecast, in intervals.
     """
@@ -64,9 +65,10 @@ def fitted_for(
 def _fitted(points: Points, law: Law, use: np.ndarray, noise: tuple[float, ...] | None, quick: bool) -> Fit:
     found = fitted(points, law, use)
     if noise is None:
-        return Fit(*found)
+        return Fit(found.coefficients, found.rest / points.size)
     better = refined(points, law, use, found.coefficients, noise, QUICK if quick else LENGTHS)
     if not np.isfinite(better.misfit):
-        return Fit(found.coefficients, found.rest)
+        return Fit(found.coefficients, found.rest / points.size)
     excess = max(better.misfit - 1, 0.0) * float(np.mean(np.square(noise)))
-    return Fit(better.coefficients, float(np.sqrt(excess)) / points.median_gap, better.misfit, better.length)
+    rest = float(np.sqrt(excess)) / points.median_gap / points.size
+    return Fit(better.coefficients, rest, better.misfit, better.length)

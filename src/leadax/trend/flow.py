@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ..nets.polynomial import Region, features, terms
+from ..nets.polynomial import Region, Zero, count_of, features
 from .basis import monomials
-from .intervals import Equations, Points, equations, with_constant
+from .intervals import Equations, Known, Points, equations, with_constant
 from .regression import Coefficients, regression
 
 ROUNDS = 6
@@ -21,23 +21,27 @@ LARGEST = 1e3  # standard units
 class Law(NamedTuple):
     """What kind of polynomial field is fitted: its degree, where it is curved, and the longest step of its solver.
 
-    - `raw`: whether it is monomials in the units of the data that are likely to be few; otherwise the terms of a net.
+    - `raw`: whether it is monomials in the units of the data that are likely to be few; otherwise the terms of a net;
+    - `zero`: adds signed squares (`leadax.nets.polynomial.features`); None for none.
     """
 
     degree: int
     region: Region
     longest: float
     raw: bool = False
+    zero: Zero | None = None
 
     def basis(self, points: Points) -> Float[np.ndarray, "term term"]:
         """From the coefficients that are likely to be few to those of the terms of a net."""
+        basis = np.eye(1 + count_of(len(points.zero), self.degree, self.zero))
         if self.raw:
-            return monomials(points.region, points.zero, self.degree)
-        return np.eye(1 + len(terms(len(points.zero), self.degree)))
+            found = monomials(points.region, points.zero, self.degree)
+            basis[: len(found), : len(found)] = found
+        return basis
 
     def terms(self, x: Float[np.ndarray, "*shape channel"], u: Float[np.ndarray, "*shape input"]) -> np.ndarray:
         """The terms of the field at states and inputs, the constant one first."""
-        return with_constant(features(np.concatenate([x, u], axis=-1), self.degree, self.region))
+        return with_constant(features(np.concatenate([x, u], axis=-1), self.degree, self.region, self.zero))
 
     def steps(self, gaps: np.ndarray) -> int:
         """How many steps the longest of these intervals takes."""
@@ -63,7 +67,7 @@ def fitted(points: Points, law: Law, use: Bool[np.ndarray, "env traj time"]) -> 
     - `use`: at which points data may be used.
     """
     basis = law.basis(points)
-    found = regression(equations(points, law.degree, law.region, use), basis)
+    found = regression(equations(points, law.terms, law.region, use), basis)
     best, lowest = found, np.inf
     for _ in range(ROUNDS):
         along, rest = _along_flow(points, law, use, found)
@@ -87,7 +91,9 @@ def _along_flow(
         gap = gaps[e][here][:, None]
         begin = (points.states[e, :, :-1] + points.impulses[e, :, :-1])[here]
         inputs = points.first[e][here], points.last[e][here]
-        end, terms = flow(law.terms, whole, begin, inputs, gap, law.steps(gap))
+        times, place = points.times[e, :, :-1][here], np.nonzero(here)[0]
+        known = points.known(points.place[e][place])
+        end, terms = flow(law.terms, whole, begin, inputs, gap, law.steps(gap), times, known)
         miss = points.states[e, :, 1:][here] - end
         along.append(Equations(terms / np.sqrt(gap), (miss + terms @ whole) / np.sqrt(gap)))
         rests.append(miss / gap)
@@ -102,8 +108,13 @@ def flow(
     inputs: Sequence[Float[np.ndarray, "interval input"]],
     gap: Float[np.ndarray, "interval 1"],
     steps: int,
+    times: Float[np.ndarray, " interval"],
+    known: Known | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The states at the ends of intervals, and the integrals of the terms along the way."""
+    """The states at the ends of intervals, and the integrals of the terms along the way.
+
+    - `times`: at which intervals begin; `known`: what is added to the field, None for nothing.
+    """
     first, last = inputs
     h, integrals = gap / steps, np.zeros((len(x), coefficients.shape[-2]))
     for k in range(steps):
@@ -111,8 +122,11 @@ def flow(
         total = np.zeros_like(x)
         for ahead, weight in zip(AHEAD, WEIGHTS, strict=True):
             stage = x + ahead * h * slopes
-            terms = of(stage, first + (last - first) * (k + ahead) / steps)
+            u = first + (last - first) * (k + ahead) / steps
+            terms = of(stage, u)
             slopes = (terms[:, None] @ coefficients)[:, 0]
+            if known is not None:
+                slopes = slopes + known(times + (k + ahead) * h[:, 0], stage, u)
             total, integrals = total + weight * slopes, integrals + weight * h * terms
         x = np.clip(x + h * total, -LARGEST, LARGEST)
     return x, integrals

@@ -43,7 +43,8 @@ def forecast_errors(
     there, own = there[several], coefficients[np.nonzero(several)[0]]
     states, impulses = points.states[several], np.nan_to_num(points.impulses[several])
     inputs = [np.nan_to_num(side[several]) for side in (points.first, points.last)]
-    gaps = np.nan_to_num(np.diff(points.times[several], axis=1))
+    times = np.nan_to_num(points.times[several])
+    gaps, known = np.nan_to_num(np.diff(points.times[several], axis=1)), points.known(points.place[several])
     low, high = _wide(law, states.shape[-1])
     of = lambda x, u: law.terms(np.clip(x, low, high), u)
     begin = np.argmax(there, axis=1)
@@ -54,7 +55,8 @@ def forecast_errors(
         total += np.where(there[:, k] & (begin < k), off, 0.0)
         if k < gaps.shape[1]:
             gap = np.where(begin <= k, gaps[:, k], 0.0)[:, None]
-            x, _ = flow(of, own, x + impulses[:, k], [side[:, k] for side in inputs], gap, law.steps(gap))
+            here = [side[:, k] for side in inputs]
+            x, _ = flow(of, own, x + impulses[:, k], here, gap, law.steps(gap), times[:, k], known)
             x = np.clip(x, low, high)
     return np.minimum(total / np.maximum(there.sum(axis=1) - 1, 1), WORST)
 

@@ -2,17 +2,42 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from scipy.interpolate import CubicSpline
 
 from ..data import Trajectories
 from ..data.forcing import driving
 from ..data.layout import Layout
 from ..data.units import Units
-from ..nets.polynomial import Region, features
+from ..nets.polynomial import Region
+
+# A known part of the field at times, states and inputs, one row each.
+Known = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+
+class Formula(Protocol):
+    """A known part of the field, which polynomials need not explain. All is in standard units, one row per point.
+
+    - `left`: the size of the rates that it leaves to them.
+    """
+
+    left: float
+
+    def rates(
+        self, environments: np.ndarray, t: np.ndarray, x: np.ndarray, u: np.ndarray
+    ) -> Float[np.ndarray, "row channel"]:
+        """The rates of change at points of these environments."""
+        ...
+
+    def slopes(
+        self, environments: np.ndarray, t: np.ndarray, x: np.ndarray, u: np.ndarray
+    ) -> Float[np.ndarray, "row channel channel"]:
+        """Their derivatives by the state."""
+        ...
 
 
 class Points(NamedTuple):
@@ -21,7 +46,8 @@ class Points(NamedTuple):
     - `times`, `states`: NaN where there is nothing;
     - `first`, `last`: inputs at the start and the end of each interval; without an input their last axis is empty;
     - `impulses`: what is added to the state after each point;
-    - `zero`: what is 0 in the units of the data, for each channel and input.
+    - `zero`: what is 0 in the units of the data, for each channel and input;
+    - `place`: the environment that each trajectory is of; `formula`: what is known of the field, None for nothing.
     """
 
     times: Float[np.ndarray, "env traj time"]
@@ -30,9 +56,11 @@ class Points(NamedTuple):
     last: Float[np.ndarray, "env traj interval input"]
     impulses: Float[np.ndarray, "env traj time channel"]
     zero: Float[np.ndarray, " variable"]
+    place: Int[np.ndarray, "env traj"]
+    formula: Formula | None = None
 
     @classmethod
-    def of(cls, data: Trajectories, units: Units, layout: Layout) -> "Points":
+    def of(cls, data: Trajectories, units: Units, layout: Layout, formula: Formula | None = None) -> "Points":
         """The points of a data set."""
         states = units.standard(data.states)
         found = driving(data, units, layout)
@@ -45,7 +73,8 @@ class Points(NamedTuple):
         impulses = np.zeros_like(states) if forcing is None or forcing.impulses is None else forcing.impulses
         means, scales = (*units.mean, *units.input_mean), (*units.scale, *units.input_scale)
         zero = -np.asarray(means) / np.asarray(scales)
-        return cls(data.times / units.time, states, first, last, impulses, zero)
+        place = np.broadcast_to(np.arange(len(states))[:, None], states.shape[:2])
+        return cls(data.times / units.time, states, first, last, impulses, zero, place, formula)
 
     @property
     def median_gap(self) -> float:
@@ -64,7 +93,19 @@ class Points(NamedTuple):
 
     def _each(self, change: Callable[[np.ndarray], np.ndarray]) -> "Points":
         """The points with a change to all that belongs to environments."""
-        return self._replace(**{name: change(array) for name, array in self._asdict().items() if name != "zero"})
+        kept = ("zero", "formula")
+        return self._replace(**{name: change(array) for name, array in self._asdict().items() if name not in kept})
+
+    @property
+    def size(self) -> float:
+        """Of the rates that there are to explain: in standard units those of the data have 1."""
+        return 1.0 if self.formula is None else self.formula.left
+
+    def known(self, place: Int[np.ndarray, " row"]) -> Known | None:
+        """What is known of the field in the environments of some rows; None for nothing."""
+        if self.formula is None:
+            return None
+        return partial(self.formula.rates, place)
 
     @property
     def complete(self) -> Bool[np.ndarray, "env traj time"]:
@@ -88,7 +129,12 @@ class Equations(NamedTuple):
     changes: Float[np.ndarray, "interval channel"]
 
 
-def equations(points: Points, degree: int, region: Region, use: Bool[np.ndarray, "env traj time"]) -> list[Equations]:
+def equations(
+    points: Points,
+    of: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    region: Region,
+    use: Bool[np.ndarray, "env traj time"],
+) -> list[Equations]:
     """The equations of each environment.
 
     A change over an interval is the integral of the field along it: here of its terms along a cubic spline through the
@@ -97,9 +143,9 @@ def equations(points: Points, degree: int, region: Region, use: Bool[np.ndarray,
 
     **Arguments**
 
+    - `of`: the terms at states and inputs; `region`: which the spline is kept in;
     - `use`: at which points data may be used.
     """
-    of = lambda x, u: with_constant(features(np.concatenate([x, u], axis=-1), degree, region))
     found = []
     for e in range(len(points.times)):
         parts = [_along(points, (e, i), use[e, i] & points.complete[e, i], of, region) for i in range(use.shape[1])]
@@ -123,9 +169,14 @@ def _along(
     middles = np.clip(_middles(times, states, usable, impulses), low, high)[both]
     before, after = (states[:-1] + impulses[:-1])[both], states[1:][both]
     first, last = points.first[place][both], points.last[place][both]
-    mean = (of(before, first) + 4 * of(middles, (first + last) / 2) + of(after, last)) / 6
-    root = np.sqrt(np.diff(times)[both])[:, None]
-    return mean * root, (after - before) / root
+    halfway = (first + last) / 2
+    simpson = lambda at: (at(0, before, first) + 4 * at(0.5, middles, halfway) + at(1, after, last)) / 6
+    gap = np.diff(times)[both]
+    root = np.sqrt(gap)[:, None]
+    changes = (after - before) / root
+    if (known := points.known(np.full(len(gap), points.place[place]))) is not None:
+        changes = changes - simpson(lambda part, x, u: known(times[:-1][both] + part * gap, x, u)) * root
+    return simpson(lambda _, x, u: of(x, u)) * root, changes
 
 
 def _middles(times: np.ndarray, states: np.ndarray, usable: np.ndarray, impulses: np.ndarray) -> np.ndarray:

@@ -5,21 +5,23 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .intervals import Points
+from .intervals import Formula, Points
 
 
 class Stretches(NamedTuple):
     """Pieces of trajectories, all with the same number of points; NaN where there is nothing.
 
-    - `environment`: of each piece; `states`: as observed.
+    - `environment`: of each piece; `place`: the same, as a formula counts them (`Points.place`); `states`: as observed.
     """
 
     environment: np.ndarray
+    place: np.ndarray
     times: Float[np.ndarray, "piece time"]
     states: Float[np.ndarray, "piece time channel"]
     first: Float[np.ndarray, "piece interval input"]
     last: Float[np.ndarray, "piece interval input"]
     impulses: Float[np.ndarray, "piece time channel"]
+    formula: Formula | None = None
 
 
 def stretches(points: Points, use: Bool[np.ndarray, "env traj time"], length: int, most: int) -> Stretches:
@@ -38,8 +40,11 @@ def stretches(points: Points, use: Bool[np.ndarray, "env traj time"], length: in
     rows = rows[:: max(1, -(-len(rows) // most))]
     channels, inputs = points.states.shape[-1], points.first.shape[-1]
     blank = lambda *shape: np.full((len(rows), *shape), np.nan)
-    pieces = Stretches(np.array([row[0] for row in rows], int), blank(length + 1), blank(length + 1, channels),
-                       blank(length, inputs), blank(length, inputs), blank(length + 1, channels))  # fmt: skip
+    environment = np.array([row[0] for row in rows], int)
+    place = np.array([points.place[row[:2]] for row in rows], int)
+    pieces = Stretches(environment, place, blank(length + 1), blank(length + 1, channels),
+                       blank(length, inputs), blank(length, inputs), blank(length + 1, channels),
+                       points.formula)  # fmt: skip
     for k, (e, i, begin, end) in enumerate(rows):
         here, own = slice(begin, end + 1), end - begin + 1
         pieces.times[k, :own] = points.times[e, i, here]

@@ -1,5 +1,6 @@
 """Coefficients from noisy data: whole stretches of trajectories, from starts that are inferred along with them."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -165,8 +166,7 @@ def _paths(pieces: Stretches, law: Law, sigma: np.ndarray, guess: _Guess) -> _Pa
         rows.append((miss, np.where(seen[..., None], sens / sigma[:, None], 0.0)))
         if k + 1 < points:
             x = x + np.nan_to_num(pieces.impulses[:, k])
-            inputs = np.nan_to_num(pieces.first[:, k]), np.nan_to_num(pieces.last[:, k])
-            x, sens = _ahead(law, coefficients, x, sens, inputs, gaps[:, k, None], steps)
+            x, sens = _ahead(law, coefficients, x, sens, _interval(pieces, k, gaps[:, k, None]), steps)
     misses, slopes = (np.stack(part, axis=1) for part in zip(*rows, strict=True))
     flat = lambda a: a.reshape(count, points * channels, *a.shape[3:])
     slopes = flat(slopes)
@@ -177,23 +177,48 @@ def _units(count: int, channels: int) -> np.ndarray:
     return np.broadcast_to(np.eye(channels), (count, channels, channels))
 
 
+class _Interval(NamedTuple):
+    """The same interval of all pieces: inputs at both ends, its length, and what is known of the field along it."""
+
+    first: Float[np.ndarray, "piece input"]
+    last: Float[np.ndarray, "piece input"]
+    gap: Float[np.ndarray, "piece 1"]
+    known: Callable[[float, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] | None
+
+
+def _interval(pieces: Stretches, k: int, gap: np.ndarray) -> _Interval:
+    formula, begin = pieces.formula, np.nan_to_num(pieces.times[:, k])
+
+    def known(part: float, x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        assert formula is not None
+        at = (pieces.place, begin + part * gap[:, 0], x, u)
+        return formula.rates(*at), formula.slopes(*at)
+
+    inputs = np.nan_to_num(pieces.first[:, k]), np.nan_to_num(pieces.last[:, k])
+    return _Interval(*inputs, gap, None if formula is None else known)
+
+
 def _ahead(
-    law: Law, coefficients: np.ndarray, x: np.ndarray, sens: np.ndarray, inputs: tuple, gap: np.ndarray, steps: int
+    law: Law, coefficients: np.ndarray, x: np.ndarray, sens: np.ndarray, interval: _Interval, steps: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """States and sensitivities after an interval."""
-    first, last = inputs
+    first, last, gap, known = interval
     h = gap / steps
     channels, transposed = x.shape[1], coefficients[:, 1:].transpose(0, 2, 1)
     for k in range(steps):
         slopes, turns = np.zeros_like(x), np.zeros_like(sens)
         total, turned = np.zeros_like(x), np.zeros_like(sens)
         for ahead, weight in zip(AHEAD, WEIGHTS, strict=True):
+            part = (k + ahead) / steps
             u = first + (last - first) * (k + ahead) / steps
             stage, stage_sens = x + ahead * h * slopes, sens + ahead * h[..., None] * turns
-            values, bends = feature_slopes(np.concatenate([stage, u], axis=1), law.degree, law.region)
+            values, bends = feature_slopes(np.concatenate([stage, u], axis=1), law.degree, law.region, law.zero)
             terms = with_constant(values)
             slopes = (terms[:, None] @ coefficients)[:, 0]
             jacobian = transposed @ bends[..., :channels]
+            if known is not None:
+                rates, turning = known(part, stage, u)
+                slopes, jacobian = slopes + rates, jacobian + turning
             turns = jacobian @ stage_sens
             for c in range(channels):  # ∂f_c/∂θ_pc is the term p
                 turns[:, c, c : terms.shape[1] * channels : channels] += terms
