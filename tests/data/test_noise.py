@@ -42,6 +42,33 @@ def test_smooth_curves_have_none_however_coarse(step):
     np.testing.assert_allclose(noise_level(data) / spread, 0, atol=0.003)
 
 
+def relaxation_oscillators(noise, points, seed):
+    """Five of van der Pol's, three trajectories of each, with a few steep places; solved in steps of 0.01."""
+    rng, mu = np.random.default_rng(seed), np.array([0.2, 0.65, 1.1, 1.55, 2.0])[:, None]
+    field = lambda x: np.stack([x[..., 1], mu * (1 - x[..., 0] ** 2) * x[..., 1] - x[..., 0]], axis=-1)
+    x, path = np.broadcast_to(rng.uniform(-2, 2, (3, 2)), (5, 3, 2)), []
+    for _ in range(25 * points):
+        path.append(x)
+        middle = x + 0.005 * field(x)
+        x = x + 0.01 * field(middle)
+    states = np.stack(path[::25], axis=2)
+    spread = states.std(axis=(0, 1, 2))
+    noisy = states + noise * spread * rng.standard_normal(states.shape)
+    return Trajectories.from_arrays(0.25 * np.arange(points), noisy), spread
+
+
+@pytest.mark.parametrize(("noise", "points"), [(0.01, 33), (0.05, 33), (0.2, 33), (0.05, 16)])
+def test_steep_places_are_no_noise(noise, points):
+    for seed in range(3):
+        data, spread = relaxation_oscillators(noise, points, seed)
+        np.testing.assert_allclose(noise_level(data) / spread, noise, rtol=0.2)
+
+
+def test_steep_places_are_no_noise_where_there_is_none():
+    data, spread = relaxation_oscillators(0.0, 33, 0)
+    np.testing.assert_allclose(noise_level(data) / spread, 0, atol=0.003)
+
+
 def test_too_few_points_tell_nothing():
     assert noise_level(Trajectories.from_arrays(range(4), np.random.default_rng(0).normal(size=(1, 2, 4, 1)))) == [0]
 

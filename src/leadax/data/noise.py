@@ -1,34 +1,28 @@
 """How noisy data are: from the data alone, before any model."""
 
 from collections.abc import Iterator
-from itertools import pairwise
-from statistics import NormalDist
 
 import numpy as np
 from jaxtyping import Float
 
 from .layout import IMPULSE
+from .smooth_curves import Windows, likeliest_noise
 from .trajectories import Trajectories
 
-ORDERS = range(2, 9)  # of differences
-FEWEST = 20  # differences that an estimate needs
-SHARE = 0.35  # of differences that sharp turns are taken not to spoil
-CUT = 2.5  # standard deviations beyond which a difference is taken to be spoilt
-SAME = 1.08  # the ratio of two estimates that are as good as equal
-PLATEAU = 1.5  # noise: from one order to the next the estimate falls by less than this
 MOST_SERIES = 512  # of a field: more pixels tell nothing new
-NORMAL = NormalDist()  # SciPy's takes a second to import
+FEWEST = 20  # numbers beyond lines that an estimate needs
+LENGTH = 8  # points of a window: a curve is equally rough along it
+STRIDE = 4  # points from window to window, at most
+MOST_WINDOWS = 1000  # more tell nothing new
 
 
 def noise_level(data: Trajectories) -> Float[np.ndarray, " channel"]:
     """The standard deviation of the noise in each channel, in the units of the data.
 
-    A smooth curve vanishes under differences of high order, independent noise does not. For each order d, the
-    difference of d + 1 neighbouring points is taken whose weights are orthogonal to all polynomials of lower degree and
-    have the length 1, so that it has the standard deviation of the noise, whatever the times. What is left of the
-    curve itself can only add to it, so the smallest over all orders counts; of those about as small, that of the lowest
-    order, which has the most differences and so the least chance in it. Where estimates fall from order to order to the
-    last, they tell of the curve alone, and the noise is taken to be 0.
+    A smooth curve is like itself at near times, independent noise is not. Trajectories are cut into windows of eight
+    points, in each of which the curve is a line and a stationary random curve, smooth and of some size; how smooth and
+    how large may differ from window to window, so that a few sharp turns do not count as noise. The level of noise is
+    the one with which the windows are most likely, see `leadax.data.smooth_curves`.
 
     0 where there are too few points. It sees noise that differs from point to point, not a drift.
 
@@ -42,22 +36,24 @@ def noise_level(data: Trajectories) -> Float[np.ndarray, " channel"]:
 
 def _level(series: list[tuple[np.ndarray, np.ndarray]]) -> float:
     """The noise of one channel, from times and values of its trajectories."""
-    found = []
-    for order in ORDERS:
-        sizes = np.abs(np.concatenate([np.zeros(0), *(_differences(t, x, order) for t, x in series)]))
-        if len(sizes) >= FEWEST:
-            found.append(_deviation(sizes))
-    settled = any(after > before / PLATEAU for before, after in pairwise(found))
-    return next(level for level in found if level <= SAME * min(found)) if settled else 0.0
+    windows = [window for t, x in series for window in _windows(t, x)]
+    windows = windows[:: -(-len(windows) // MOST_WINDOWS) or 1]
+    if sum(len(t) - 2 for t, _ in windows) < FEWEST:
+        return 0.0
+    gap = np.median(np.concatenate([np.diff(t) for t, _ in windows]))
+    by_length: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
+    for t, x in windows:
+        by_length.setdefault(len(t), []).append((t / gap, x))
+    return likeliest_noise([Windows.of(*map(np.stack, zip(*group, strict=True))) for group in by_length.values()])
 
 
-def _deviation(sizes: np.ndarray) -> float:
-    """The standard deviation of normal numbers from their sizes, some of which are too large."""
-    rough = np.quantile(sizes, SHARE) / NORMAL.inv_cdf((1 + SHARE) / 2)
-    inside = sizes[sizes <= CUT * rough]
-    # The variance of a standard normal number that is known to lie within the cut.
-    within = 1 - 2 * CUT * NORMAL.pdf(CUT) / (2 * NORMAL.cdf(CUT) - 1)
-    return float(np.sqrt(np.mean(inside**2) / within))
+def _windows(times: np.ndarray, values: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Windows that overlap, so that no point counts for less because it is at an end."""
+    length = min(LENGTH, len(times))
+    if length > 2:
+        rest = len(times) - length
+        for begin in np.linspace(0, rest, 1 - -rest // STRIDE).round().astype(int):
+            yield times[begin : begin + length], values[begin : begin + length]
 
 
 def _series(data: Trajectories, channel: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -84,16 +80,3 @@ def _breaks(data: Trajectories, e: int, i: int, seen: np.ndarray) -> np.ndarray:
         return np.zeros(0, int)
     acting = np.flatnonzero(np.any(np.nan_to_num(data.inputs[e, i][..., impulses]) != 0, axis=-1))
     return np.unique(np.searchsorted(seen, acting, side="right"))
-
-
-def _differences(times: np.ndarray, values: np.ndarray, order: int) -> np.ndarray:
-    """Differences of `order` + 1 neighbours, zero for polynomials of lower degree, with weights of length 1."""
-    if len(times) <= order:
-        return np.zeros(0)
-    windows = np.lib.stride_tricks.sliding_window_view(times, order + 1)
-    middle, reach = windows.mean(axis=1, keepdims=True), np.ptp(windows, axis=1)[:, None]
-    scaled = (windows - middle) / reach
-    gaps = scaled[:, :, None] - scaled[:, None, :] + np.eye(order + 1)
-    weights = 1 / np.prod(gaps, axis=2)
-    weights /= np.linalg.norm(weights, axis=1, keepdims=True)
-    return np.sum(weights * np.lib.stride_tricks.sliding_window_view(values, order + 1), axis=1)
