@@ -15,6 +15,8 @@ from leadax.defaults import chosen_for
 from leadax.methods import Sizes
 from leadax.methods.prefit_rest import FormulaAt, rest_of
 from leadax.nets.polynomial import features
+from leadax.train.request import Request, chosen_defaults
+from leadax.train.trainer import Trainer
 from leadax.trend import trend_of
 
 LAYOUT, NOISY = Layout(("x",)), Layout(("x",), noise=(0.02,))
@@ -136,3 +138,25 @@ def test_nets_beside_a_formula_begin_at_the_rest_and_its_numbers_at_the_truth(me
         whole = np.asarray(rest.trend.common + rest.trend.own[e])
         tangent = method.units.raw_tangent(whole[0] + seen @ whole[1:])
         np.testing.assert_allclose(tangent, np.stack([0 * raw[:, 1], -0.3 * raw[:, 1]], axis=1), atol=0.03)
+
+
+def test_training_begins_at_the_rest_unless_a_net_is_asked_for(swings):
+    asked = lambda **given: Trainer.of(
+        Request(swings, jax.random.key(0), None, 1, None, None, "adam", chosen_defaults(swings, None, None, ()),
+                lx.Recipe(), None),
+        [lx.Leads(known=swing, parameters={"stiffness": lx.Parameter(5.0, low=0.0)}, **given)],
+        [None],
+    )  # fmt: skip
+    trainer = asked()
+    shared, specific = trainer._first_state().levels[:2]
+    x = np.array([0.3, -0.8])
+    own = jax.tree.map(lambda a: a[0, 1], specific)
+    field = trainer.methods[0].dynamics(jax.tree.map(lambda a: a[0], shared), own).field
+    units = trainer.request.defaults.units
+    at = (jnp.float32(units.clock(3.0)), jnp.asarray(units.standard(x), jnp.float32), None)
+    tangent = units.raw_tangent(np.asarray(field(*at), float))
+    np.testing.assert_allclose(tangent, [-0.8, -6 * np.sin(0.3) + 0.3 + 0.3 * 0.8], atol=0.02)
+    assert trainer.request.steps == 1_000  # hardly anything is left to learn
+    plain = asked(net=lx.MLP)
+    assert plain.trend is None
+    assert plain.request.steps == 12_000

@@ -194,8 +194,8 @@ class Known(Method):
 
     def begun_at(self, shared: Beside, specific: Beside, trend: Trend) -> tuple[Beside, Beside]:
         """Nets that begin at polynomials of the rest."""
-        unit = lambda channels: jnp.asarray(self.unit(channels))
-        scaled = jax.tree.map(lambda each: each / jnp.broadcast_to(unit(each.shape[-1]), each.shape), trend)
+        unit = lambda like: jnp.broadcast_to(jnp.asarray(self.unit(like.shape[-1]), like.dtype), like.shape)
+        scaled = jax.tree.map(lambda each: each / unit(each), trend)
         common, own = self.of.begun_at(shared.rest, specific.rest, scaled)
         return shared._replace(rest=common), specific._replace(rest=own)
 
