@@ -39,6 +39,15 @@ def test_ends_of_trajectories_that_start_late_keep_their_first_whole_state():
     assert np.isnan(held.states[0, 0, 2:16]).all()
 
 
+@pytest.mark.parametrize(("points", "told"), [(20, 5), (8, 3)])
+def test_ends_keep_the_points_that_a_forecast_is_told(points, told):
+    """At most half of what is learnt from: of 8 points, 6 are learnt from."""
+    data = numbered(2, 1, points)
+    train, held = hold_out(data, 0.25, warmup=5)
+    np.testing.assert_array_equal(held.states[:, :, :told], data.states[:, :, :told])
+    assert np.isnan(held.states[:, :, told : train.lengths[0, 0]]).all()
+
+
 def test_auto_leaves_few_data_alone():
     data = numbered(2, 3, 6)
     assert hold_out(data) == (data, None)

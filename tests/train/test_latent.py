@@ -10,7 +10,20 @@ import pytest
 from tests.engine import decays, plainly, request_of, same_bits
 from tests.methods.test_conformance import build
 
-from leadax import InputError, Latent, Leads, Linear, Model, Monitor, Recipe, Trajectories, evaluate, fit
+from leadax import (
+    InputError,
+    Latent,
+    Leads,
+    Linear,
+    Model,
+    Monitor,
+    Recipe,
+    Trajectories,
+    adapt,
+    evaluate,
+    fit,
+    hold_out,
+)
 from leadax.evaluate.errors import forecasts, known_points
 from leadax.methods import METHODS
 from leadax.methods.local import Local
@@ -140,6 +153,22 @@ def test_fields_with_a_hidden_channel_per_pixel():
     model = train(data=data, latent=Latent(noise=0.05, hidden=1), steps=4)
     assert model.predict(states[0, 0, 0], data.times[0, 0], environment=0, hidden=True).members.shape == (1, 6, 3, 2)
     assert np.isfinite(evaluate(model, data, warmup=3).mse)
+
+
+@pytest.mark.parametrize("told", [1, 5])
+def test_held_out_ends_have_something_left_to_forecast(told):
+    """Of 16 points, 13 are learnt from: the warm-up must not swallow the other three."""
+    times = np.linspace(0, 3, 16)
+    data = Trajectories.from_arrays(times, np.cos(np.array([1.0, 1.3])[:, None] * times)[:, None, :, None])
+    past, future = hold_out(data, warmup=told)
+    model = train(data=past, validation=future, latent=Latent(noise="none", hidden=1))
+    assert model.warmup == {1: 3, 5: 5}[told]
+    assert np.isfinite(model.training.history[-1].validation).all()
+    # A new environment of so few points that a warm-up of 5 would leave nothing of its end.
+    short = Trajectories.from_arrays(times[:8], data.states[:1, :, :8], environments=["new"])
+    new = adapt(model, short, steps=4, key=jr.key(1))
+    assert new.warmup == 4
+    assert "held-out part" in new.training.reliability.reason
 
 
 REFUSED = {

@@ -8,6 +8,7 @@ import jax
 import numpy as np
 
 from ..data import Trajectories, hold_out
+from ..data.latent import WARMUP
 from ..errors import InputError, RunError
 from ..evaluate import evaluate
 from ..model import Model
@@ -57,12 +58,12 @@ def candidates(model: Model) -> list[str]:
     return found or ["shared-only"]
 
 
-def divided(data: Trajectories) -> tuple[Trajectories, Trajectories] | None:
+def divided(data: Trajectories, warmup: int = 1) -> tuple[Trajectories, Trajectories] | None:
     """A part to learn from and a part to judge by; None where there are too few points."""
     if data.counts.min() < 2 and data.lengths[data.lengths > 0].min() < FEWEST_POINTS:
         return None
     try:
-        past, future = hold_out(data, FRACTION)
+        past, future = hold_out(data, FRACTION, warmup=warmup)
     except InputError:
         return None
     assert future is not None, "a fraction was asked for"
@@ -77,7 +78,8 @@ def divided(data: Trajectories) -> tuple[Trajectories, Trajectories] | None:
 
 def best_scheme(learner: Learner, steps: int, run: Path | None) -> Outcome | None:
     """Try all schemes on a part of the data; None where there are too few points to hold any out."""
-    parts = divided(learner.data)
+    told = learner.recipe.warmup or (WARMUP if learner.model.warmup > 1 else 1)
+    parts = divided(learner.data, told)
     if parts is None:
         return None
     if run is not None and (run / "config.json").exists() and not (run / TRIED).exists():

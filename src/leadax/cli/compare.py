@@ -64,15 +64,15 @@ def compare(
 
 def _trials(reading: Reading, file: Path, test: str | None, training: Training, out: Path) -> list[Trial]:
     """One trial with the test data that were asked for, or one for each fold."""
-    data = reading.load(file)
+    data, how = reading.load(file), (training.validate, reading, training.told)
     if test is not None:
-        return [Trial(out, parts_of(data, test, training.validate, reading))]
+        return [Trial(out, parts_of(data, test, *how))]
     from ..data import folds
 
-    divided = folds(data, FOLDS)
+    divided = folds(data, FOLDS, warmup=training.told)
     message(f"no --test: {len(divided)} fold{'s' if len(divided) > 1 else ''} of the data, each tested on once")
     return [
-        Trial(out / f"fold-{k + 1}", parts_of(kept, None, training.validate, reading)._replace(test=held))
+        Trial(out / f"fold-{k + 1}", parts_of(kept, None, *how)._replace(test=held))
         for k, (kept, held) in enumerate(divided)
     ]
 

@@ -179,6 +179,13 @@ class Training:
             return None
         return Latent(parsed_noise(self.noise), self.hidden, self.individual, self.hidden_from_zero)
 
+    @property
+    def told(self) -> int:
+        """How many points of a trajectory whose end is held out a forecast is told."""
+        from ..data.latent import WARMUP
+
+        return self.warmup or (WARMUP if self.hidden or self.individual else 1)
+
     def arguments(
         self,
         method: str,

@@ -34,19 +34,19 @@ class Parts(NamedTuple):
     clock: "float | bool | None" = None
 
 
-def parts_of(data: "Trajectories", test: str | None, validate: str, reading: Reading) -> Parts:
-    """Divide data as `--test` and `--validate` say; `reading` opens files."""
+def parts_of(data: "Trajectories", test: str | None, validate: str, reading: Reading, warmup: int = 1) -> Parts:
+    """Divide data as `--test` and `--validate` say; `reading` opens files, `warmup` points are told to a forecast."""
     read, seen = reading.load, (reading.covariate_names, reading.clock)
     from ..data import hold_out
 
     testing = None
     if test is not None and is_fraction(test):
-        data, testing = _named("--test", lambda: hold_out(data, float(test)))
+        data, testing = _named("--test", lambda: hold_out(data, float(test), warmup=warmup))
     elif test is not None:
         testing = read(Path(test))
     if validate in ("auto", "none") or is_fraction(validate):
         how = validate if validate in ("auto", "none") else float(validate)
-        train, validation = _named("--validate", lambda: hold_out(data, how))
+        train, validation = _named("--validate", lambda: hold_out(data, how, warmup=warmup))
         return Parts(train, validation, testing, *seen)
     return Parts(data, read(Path(validate)), testing, *seen)
 

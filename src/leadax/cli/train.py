@@ -40,7 +40,7 @@ def train(
     training.check()
     check_run(out)
     check_division("--test", test)
-    parts = parts_of(reading.load(data), test, training.validate, reading)
+    parts = parts_of(reading.load(data), test, training.validate, reading, training.told)
     document = train_run(method, parts, out, training, tensorboard=tensorboard)
     text = [f"{out}: {method}, {document['steps']} steps, {document['parameters']} parameters per seed"]
     text += [f"mean squared error {shown(document['mse'])} on the training data"]

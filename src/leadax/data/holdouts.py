@@ -14,16 +14,19 @@ FRACTION = 0.2
 LEAST_TRAJECTORIES, LEAST_POINTS = 4, 15
 
 
-def hold_out(data: Trajectories, how: str | float = "auto") -> tuple[Trajectories, Trajectories | None]:
+def hold_out(
+    data: Trajectories, how: str | float = "auto", *, warmup: int = 1
+) -> tuple[Trajectories, Trajectories | None]:
     """Divide data into a part to learn from and a part to validate on; None where nothing is held out.
 
     **Arguments**
 
     - `how`: a fraction between 0 and 1: that share of each environment's trajectories, at least one, where every
       environment has two or more; else that share of the points at the end of each trajectory. `auto`: a fifth, if
-      every environment has four trajectories or every trajectory has fifteen points, and otherwise nothing. `none`.
+      every environment has four trajectories or every trajectory has fifteen points, and otherwise nothing. `none`;
+    - `warmup`: how many points a forecast is told, 5 for a model with hidden states or individual constants.
 
-    Held-out ends are forecast from the first point of their trajectory, and only they count in the error.
+    Held-out ends are forecast from the first points of their trajectory, and only they count in the error.
 
     >>> data = Trajectories.from_arrays(range(20), np.zeros((2, 5, 20, 1)))
     >>> hold_out(data)
@@ -40,7 +43,7 @@ def hold_out(data: Trajectories, how: str | float = "auto") -> tuple[Trajectorie
     points = _canonical.observed_points(data.states).sum(axis=2)
     if how == "auto" and points[points > 0].min() < LEAST_POINTS:
         return data, None
-    return _ends(data, fraction)
+    return _ends(data, fraction, warmup)
 
 
 def _fraction(how: Any) -> float | None:
@@ -64,9 +67,21 @@ def _trajectories(data: Trajectories, fraction: float) -> tuple[Trajectories, Tr
     return data.choose(kept), data.choose(held)
 
 
-def _ends(data: Trajectories, fraction: float) -> tuple[Trajectories, Trajectories]:
+def shortened(warmup: int, points: int) -> int:
+    """A warm-up that leaves at least half of a trajectory to forecast."""
+    return max(1, min(warmup, points // 2))
+
+
+def fewest_points(data: Trajectories) -> int:
+    """How many points of the shortest trajectory were observed."""
+    points = _canonical.observed_points(data.states).sum(axis=2)
+    return int(points[points > 0].min())
+
+
+def _ends(data: Trajectories, fraction: float, warmup: int) -> tuple[Trajectories, Trajectories]:
     """Training data up to some point of each trajectory; validation data with the start and what comes after it."""
-    counts = _canonical.observed_points(data.states).sum(axis=2)
+    seen = _canonical.observed_points(data.states)
+    counts = seen.sum(axis=2)
     kept = np.where(counts > 0, np.minimum(counts - 1, np.ceil((1 - fraction) * counts)), 0)
     if np.any((counts > 0) & (kept < 2)):
         raise InputError("trajectories of two points cannot be divided: validate on other data, or not at all")
@@ -74,8 +89,9 @@ def _ends(data: Trajectories, fraction: float) -> tuple[Trajectories, Trajectori
     place = np.arange(data.times.shape[2])
     early = (place < cut[..., None]).reshape(*data.times.shape, *(1,) * len(data.state_shape))
     complete = data.observed.reshape(*data.times.shape, -1).all(axis=-1)
-    first = (place == np.argmax(complete, axis=2)[..., None]).reshape(early.shape)
-    future = dataclasses.replace(data, states=np.where(early & ~first, np.nan, data.states))
+    told = np.cumsum(seen, axis=2) <= shortened(warmup, int(kept[counts > 0].min()))
+    told |= place == np.argmax(complete, axis=2)[..., None]
+    future = dataclasses.replace(data, states=np.where(early & ~told.reshape(early.shape), np.nan, data.states))
     return _past(data, place < cut[..., None]), future
 
 
@@ -87,11 +103,11 @@ def _past(data: Trajectories, early: np.ndarray) -> Trajectories:
     return dataclasses.replace(data, times=kept(data.times), states=kept(data.states), inputs=inputs)
 
 
-def folds(data: Trajectories, count: int = 3) -> list[tuple[Trajectories, Trajectories]]:
+def folds(data: Trajectories, count: int = 3, *, warmup: int = 1) -> list[tuple[Trajectories, Trajectories]]:
     """Parts to learn from and to validate on, for cross-validation: each trajectory is in one validation part.
 
     Whole trajectories where every environment has two or more, in as many folds as the smallest environment has
-    trajectories, `count` at the most; otherwise one fold, with the ends of trajectories held out.
+    trajectories, `count` at the most; otherwise one fold, with the ends of trajectories held out, as by `hold_out`.
 
     >>> data = Trajectories.from_arrays(range(20), np.zeros((2, 5, 20, 1)))
     >>> [held for _, held in folds(data, 2)]
@@ -103,7 +119,7 @@ def folds(data: Trajectories, count: int = 3) -> list[tuple[Trajectories, Trajec
         raise InputError(f"cross-validation needs at least two folds, got {count!r}")
     fewest = int(data.counts.min())
     if fewest < 2:
-        return [_ends(data, FRACTION)]
+        return [_ends(data, FRACTION, warmup)]
     count = min(count, fewest)
     part = lambda fold, inside: data.choose(
         [[i for i in range(n) if (i % count == fold) == inside] for n in data.counts]

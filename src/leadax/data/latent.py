@@ -15,6 +15,7 @@ from .units import Units
 
 # Noise below this part of the spread is too small to matter. What rounding leaves in smooth data is far smaller.
 NOTICEABLE = 0.003
+WARMUP = 5  # points that a forecast is told where something is hidden or individual
 
 
 @dataclass(frozen=True)

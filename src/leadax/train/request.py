@@ -11,7 +11,8 @@ from .._types import PRNGKey
 from ..arrays import fingerprint, key_numbers
 from ..data import Trajectories
 from ..data.derivatives import ESTIMATES
-from ..data.latent import Latent
+from ..data.holdouts import fewest_points, shortened
+from ..data.latent import WARMUP, Latent
 from ..data.layout import Layout
 from ..defaults import Defaults, chosen_for
 from ..describe import describe
@@ -25,7 +26,6 @@ from .optimisers import Optimiser
 from .recipe import Recipe, Start
 from .sampling import ScheduledSampling
 
-WARMUP = 5  # points that a forecast is told where something is hidden
 STEPS, FEW_STEPS = 12_000, 1_000  # by default
 CALM = 0.1  # of the usual learning rate: nets that learn more slowly begin at nearly all that there is to learn
 MOST_CHOSEN = 64  # data sets whose settings are remembered
@@ -106,8 +106,10 @@ class Request:
     @property
     def warmup(self) -> int:
         """How many points of a held-out trajectory a forecast is told."""
-        unseen = self.layout.hidden or self.layout.individual
-        return self.recipe.warmup or (_shortened(WARMUP, self.train) if unseen else 1)
+        if self.recipe.warmup or not (self.layout.hidden or self.layout.individual):
+            return self.recipe.warmup or 1
+        left = [fewest_points(data) - 1 for data in (self.test, self.validation) if data is not None]
+        return max(1, min(shortened(WARMUP, fewest_points(self.train)), *left, WARMUP))  # something is left to forecast
 
     @property
     def batch_size(self) -> int | None:
@@ -198,11 +200,6 @@ def check_learnable(data: Trajectories) -> None:
         raise InputError(
             f"{data.place(e, i)} has {seen[e, i]} observed point: at least 2 are needed to learn from it, remove it"
         )
-
-
-def _shortened(warmup: int, data: Trajectories) -> int:
-    """A warm-up that leaves at least half of each trajectory to forecast."""
-    return max(1, min(warmup, int(data.lengths[data.lengths > 0].min()) // 2))
 
 
 def check_held_out(train: Trajectories, data: Trajectories, name: str) -> None:
