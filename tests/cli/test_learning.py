@@ -190,7 +190,7 @@ def test_demo_asks_for_the_preset(place, monkeypatch, capsys):
         ),
         (["train", "train.csv", "--out", "x", "--validate", "0"], "`--validate` must be a file or a fraction"),
         (["train", "train.csv", "--out", "x", "--validate", "nowhere.csv"], "nowhere.csv does not exist"),
-        (["evaluate", "run", "narrow.csv"], "channels and grid must agree"),
+        (["evaluate", "run", "narrow.csv"], "choose them with `--channels`"),
         (["evaluate", "run", "mine.py"], ".csv"),
         (["predict", "run", "test.csv", "--out", "train.csv"], "--overwrite"),
         (["predict", "run", "test.csv", "--out", "y.csv", "--times", "0,1e12"], "at most 10000000 are allowed"),
@@ -202,7 +202,7 @@ def test_demo_asks_for_the_preset(place, monkeypatch, capsys):
             ["predict", "run", "test.csv", "--out", "y.csv", "--times", "-1,1"],
             "1 of the 2 `times` asked for are before",
         ),
-        (["adapt", "run", "narrow.csv", "--out", "x"], "channels and grid must agree"),
+        (["adapt", "run", "narrow.csv", "--out", "x"], "choose them with `--channels`"),
         (
             ["adapt", "run", "novel.csv", "--out", "x", "--test", "train.csv"],
             "test data must have the environments",

@@ -17,6 +17,9 @@ from ..methods import Levels, Method
 class LearntField(eqx.Module):
     """f or g_e of a model in the units of the data, the mean over members: `f(x)`, or `f(x, t, u)`.
 
+    `x` is one state, or an array of states with any axes before those of a state: `f(x)` has the shape of `x`. `t` is
+    one time, or one for each state. `u` are inputs `(…, input)`, the same for all states or given for each.
+
     - `part`: 0 for f, 1 for g_e, None for all that makes a state move;
     - `constants`: what it sees beside the inputs `u` of the data, in standard units.
     """
@@ -26,17 +29,36 @@ class LearntField(eqx.Module):
     units: Units = eqx.field(static=True)
     environment: int = eqx.field(static=True)
     part: int | None = eqx.field(static=True)
+    state_shape: tuple[int, ...] = eqx.field(static=True)
     constants: Float[Array, "member constant"] | None = None
 
-    def __call__(self, x: Float[Any, "*state"], t: float | Array = 0.0, u: Any = None) -> Float[Array, "..."]:
-        """The tangent at a whole state; at a time and with inputs where they matter."""
+    def __call__(self, x: Float[Any, "*state"], t: Any = 0.0, u: Any = None) -> Float[Array, "*state"]:
+        """The tangent at a whole state, or at each of many; at a time and with inputs where they matter."""
         dtype = jax.tree.leaves(self.levels)[0].dtype
         x = x if isinstance(x, jax.Array) else np.asarray(x, float)
+        many = self._axes_of_many(x, np.shape(t))
         standard = jnp.asarray(self.units.standard(x), dtype)
         time = jnp.asarray(self.units.clock(t), dtype)
+        each = None if u is None or np.ndim(u) <= len(many) or np.shape(u)[: len(many)] != many else 1
+        tangents = self._at
+        for _ in many:
+            tangents = jax.vmap(tangents, in_axes=(0, 0 if time.ndim else None, each))
+        return self.units.raw_tangent(tangents(standard, time, self._seen(u, dtype)))
+
+    def _axes_of_many(self, x: Any, times: tuple[int, ...]) -> tuple[int, ...]:
+        """The axes before those of a state. A grid may be another than in training."""
+        axes = len(self.state_shape)
+        if x.ndim < axes or x.shape[-1] != self.state_shape[-1]:
+            raise InputError(f"a state has the shape {self.state_shape}, after axes for many; got {x.shape}")
+        many = x.shape[: x.ndim - axes]
+        if times not in ((), many):
+            raise InputError(f"`t` must be one time, or one for each of the states {many}; got {times}")
+        return many
+
+    def _at(self, x: Float[Array, "*state"], t: Array, u: Array | None) -> Float[Array, "*state"]:
+        """The tangent at one state, the mean over members; all in standard units, `u` for each member."""
         levels = self.levels._replace(local=())
-        tangents = jax.vmap(lambda levels, u: self._field(levels)(time, standard, u))(levels, self._seen(u, dtype))
-        return self.units.raw_tangent(jnp.mean(tangents, axis=0))
+        return jnp.mean(jax.vmap(lambda levels, u: self._field(levels)(t, x, u))(levels, u), axis=0)
 
     def _seen(self, u: Any, dtype: Any) -> Float[Array, "member ..."] | None:
         """Inputs and constants in standard units, for each member."""
@@ -44,7 +66,8 @@ class LearntField(eqx.Module):
             return self.constants
         u = u if isinstance(u, jax.Array) else np.asarray(u, float)
         count = u.shape[-1]
-        mean, scale = (jnp.asarray(side[:count], dtype) for side in (self.units.input_mean, self.units.input_scale))
+        sides = (np.asarray(side[:count]) for side in (self.units.input_mean, self.units.input_scale))
+        mean, scale = (jnp.asarray(side, dtype).reshape(*(1,) * (u.ndim - 1), count) for side in sides)
         standard = (jnp.asarray(u, dtype) - mean) / scale
         members = jax.tree.leaves(self.levels)[0].shape[0]
         standard = jnp.broadcast_to(standard, (members, *standard.shape))

@@ -129,7 +129,7 @@ class Model(eqx.Module):
 
     @property
     def shared(self) -> "LearntField":
-        """f, callable on states in the units of the data. Where covariates matter, with those of the first one."""
+        """f, callable on one state or many in the units of the data. Where covariates matter, with the first ones."""
         return self.shared_in(0)
 
     def shared_in(self, environment: str | int) -> "LearntField":
@@ -170,7 +170,8 @@ class Model(eqx.Module):
 
     def _field(self, e: int, part: int | None) -> "LearntField":
         units = self.units.with_hidden(self.layout.hidden)
-        return LearntField(self.levels, self.method, units, e, part, self._constants(e, None))
+        shape = self.layout.state_shape(self.state_shape)
+        return LearntField(self.levels, self.method, units, e, part, shape, self._constants(e, None))
 
     def environment_index(self, environment: str | int) -> int:
         """The position of an environment given by name or by position."""
@@ -389,6 +390,12 @@ class Model(eqx.Module):
 
 def check_fits(data: Trajectories, state_shape: tuple[int, ...], channels: tuple[str, ...]) -> None:
     """An `InputError` unless data have the states that a model was trained on."""
+    if len(data.state_shape) == len(state_shape) == 1 and data.state_shape != state_shape:
+        listed = lambda names: ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+        raise InputError(
+            f"the data have the channels {listed(data.channels)}, the model was trained on {listed(channels)}: choose "
+            "them with `--channels`, and inputs with `--inputs`"
+        )
     if data.state_shape != state_shape:
         raise InputError(
             f"the data have states of shape {data.state_shape}, the model was trained on {state_shape}: "
