@@ -61,6 +61,12 @@ def test_noise_that_was_learnt(noise, option):
     assert after_training(trained_to(0.03, Layout(data.channels)), oscillators()[0]) == [], "there is no noise"
 
 
+def test_nothing_that_was_learnt_is_kept():
+    """Step 0 is kept if no validation error was finite, as with the root of a state that becomes negative."""
+    (line,) = after_training(trained_to(0.09, Layout(WHOLE.channels), kept=(2, 0)), WHOLE)
+    assert line.startswith("forecasts of the validation data were not finite at any look")
+
+
 def test_fit_tells_whoever_listens(monkeypatch):
     heard = []
     monkeypatch.setattr("leadax.train.trainer.Trainer.trained", lambda *_: [None])

@@ -16,6 +16,10 @@ from ..records import Training
 # Of the variance of rates. Whole states leave less unexplained, however few and noisy they are: benchmarks/alarms.py.
 TOO_MUCH = 0.2
 PER_UNKNOWN = 3  # observed values that a trajectory should have for each number that is inferred of it
+NOTHING_KEPT = (
+    "forecasts of the validation data were not finite at any look, so what was kept has learnt nothing: try "
+    "--substeps 2; a formula must be finite for all states, as `jnp.sqrt(jnp.maximum(x, 1e-6))` is"
+)
 FAR_BELOW = 0.5  # of the noise: smaller errors have learnt the noise by heart
 
 
@@ -25,9 +29,11 @@ def before_training(data: Trajectories, layout: Layout) -> list[str]:
 
 
 def after_training(model: Model, data: Trajectories) -> list[str]:
-    """What to say of a model that was trained on these data: whether it has learnt their noise by heart."""
+    """What to say of a model that was trained on these data: whether it has learnt nothing, or their noise by heart."""
     training = model.training
     assert training is not None, "a model that was trained knows how"
+    if 0 in (training.kept or ()):
+        return [NOTHING_KEPT]
     if training.config.match != "trajectories" or not training.history:
         return []
     error, noise = _error(training), _noise(model.layout, data, model.units)
