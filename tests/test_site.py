@@ -55,7 +55,7 @@ def test_pages_are_what_was_meant(built):
     api = [page.read_text() for page in (built / "reference" / "api").glob("*.html")]
     assert not any("doc-module-name" in page for page in api), "name it by its whole path, as in `leadax.train.fit.fit`"
     assert "<math" in (built / "index.html").read_text()
-    assert '<code><span class="option">--warmup</span> 4</code>' in (built / "guides" / "noise.html").read_text()
+    assert '<code><span class="whole">--warmup</span> 4</code>' in (built / "guides" / "noise.html").read_text()
     assert "&gt;&gt;&gt; </span>" in "".join(api) or "&gt;&gt;&gt; " in "".join(api)
     assert not any("<blockquote>" in page for page in api), "an example in a docstring was taken for a quotation"
 

@@ -1,6 +1,6 @@
-"""Options such as `--warmup` stay in one piece: browsers break lines after a hyphen, and leave `--` behind.
+"""Options such as `--warmup` and numbers such as 1e-3 stay in one piece: browsers break lines after a hyphen.
 
-A Markdown extension for code within a line. The style is in docs/assets/site.css.
+A Markdown extension. The style is in docs/assets/site.css.
 """
 
 import re
@@ -9,21 +9,22 @@ from markdown import Markdown
 from markdown.extensions import Extension
 from markdown.postprocessors import Postprocessor
 
-CODE = re.compile(r"<code>[^<]*</code>")
+MARK = r'<span class="whole">\g<0></span>'
 OPTION = re.compile(r"--[a-zA-Z][\w-]*")
+NUMBER = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?e-\d+")
+TEXT = re.compile(r"<code>[^<]*</code>|(?<=>)[^<]+")
 
 
 class Whole(Postprocessor):
-    """Marks each option in code."""
+    """Marks each option in code, and each number with an exponent in text."""
 
     def run(self, text: str) -> str:
-        """The page with a mark around each option.
+        """The page with a mark around each of them.
 
-        >>> Whole().run("--a <code>--warmup 4</code>")
-        '--a <code><span class="option">--warmup</span> 4</code>'
+        >>> Whole().run("<p>--a <code>--warmup 4</code>, 1e-3</p>")
+        '<p>--a <code><span class="whole">--warmup</span> 4</code>, <span class="whole">1e-3</span></p>'
         """
-        marked = lambda found: OPTION.sub(r'<span class="option">\g<0></span>', found[0])
-        return CODE.sub(marked, text)
+        return TEXT.sub(lambda found: (OPTION if found[0].startswith("<") else NUMBER).sub(MARK, found[0]), text)
 
 
 class Options(Extension):
