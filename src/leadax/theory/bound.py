@@ -40,8 +40,9 @@ def error_bound(
     """The error bound for linear maps (Prop. 5, with r and r′ as in the main text), minimised over z.
 
     $$\\varepsilon = \\max\\{\\sqrt{(p + \\sqrt{p^2 + 4q})/2}, \\sqrt{16/n}\\}, \\quad p = \\tfrac{64}{mn} \\log
-    \\tfrac4\\delta, \\quad q = \\tfrac{64}{n} \\lceil (\\tfrac{r'}{mz^2} + \\tfrac{r}{(1-z)^2}) cd(32b)^2 \\rceil \\log
-    2d^2$$
+    \\tfrac4\\delta$$
+
+    $$q = \\tfrac{64}{n} \\lceil (\\tfrac{r'}{mz^2} + \\tfrac{r}{(1-z)^2}) cd(32b)^2 \\rceil \\log 2d^2$$
 
     **Arguments**
 
