@@ -48,7 +48,7 @@ def without_force(data: lx.Trajectories) -> lx.Trajectories:
 
 def main() -> None:
     """Simulate, learn with and without the force, draw."""
-    chosen = options(__doc__ or "", steps=1500)
+    chosen = options(__doc__ or "", steps=800)
     train, test = oscillators(4, 0), oscillators(8, 1)
     forecasts = {}
     print("error of forecasts, as a part of the variance")
