@@ -153,7 +153,11 @@ def test_scratch_is_one_per_env_with_the_nets_of_the_model():
         ),
         (OnePerEnv(net=Linear), {"scheme": "shared-only"}, "OnePerEnv shares nothing between environments"),
         (LINEAR, {"scheme": "sepcific"}, "unknown scheme `sepcific`: did you mean `specific`"),
-        (LINEAR, {"data": Trajectories.from_arrays(range(3), np.ones((1, 1, 3, 3)))}, "the data have the channels x0, x1, x2, the model"),
+        (
+            LINEAR,
+            {"data": Trajectories.from_arrays(range(3), np.ones((1, 1, 3, 3)))},
+            "the data have the channels x0, x1, x2, the model",
+        ),
         (
             LINEAR,
             {"data": Trajectories.from_arrays(range(3), np.ones((1, 1, 3, 2)), channels=["x1", "x0"])},
