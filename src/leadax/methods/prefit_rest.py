@@ -19,15 +19,14 @@ from ..data.layout import Layout
 from ..nets.architecture import Architecture
 from ..nets.mlp import MLP
 from ..nets.polynomial import feature_slopes
-from ..trend import Polynomial, Trend, best_polynomial, trend_of
+from ..trend import Polynomial, Trend, best_polynomial, highest_degree, trend_of
 from ..trend.intervals import Points, with_constant
 from .attribution import POINTS, SIZE_SHARE
 from .base import Method
 from .known import Beside, Known
 from .prepare import Frozen, numbers_as_arrays
 
-ROUNDS = 2
-FIRST_DEGREE = 3  # of polynomials that only show what the formula could explain of them
+FIRST_DEGREE = 3  # at most: of polynomials that only show what the formula could explain of them
 FEWEST_ROWS = 64  # programs are compiled for so many points, for twice as many, and so on
 WORTH = 1e-3  # of the rates of the data: what is less than this is left to the nets
 
@@ -132,19 +131,23 @@ def rest_of(
     formula = FormulaAt(method, numbers, dtype)
     if data.space or layout.hidden or layout.individual or not parts or formula.left < WORTH:
         return None
-    fit = lambda found: trend_of(*about, found.degree, found.region, found.zero, longest, parts, formula)
-    polynomial = Polynomial(FIRST_DEGREE)
-    for _ in range(ROUNDS):
-        trend = fit(polynomial)
-        assert trend is not None, "neither a grid nor a hidden state"
-        points = Points.of(*about, formula)
-        numbers = _told(method, points, polynomial, trend, numbers)
-        formula = FormulaAt(method, numbers, dtype)
-        polynomial = best_polynomial(*about, formula)
-        if polynomial.degree == 0:
-            return None
-    trend = fit(polynomial)
-    return Rest(polynomial, jax.tree.map(lambda a: jnp.asarray(a, dtype), trend), numbers)
+
+    def fitted(kind: Polynomial) -> Trend:
+        found = trend_of(*about, kind.degree, kind.region, kind.zero, longest, parts, formula)
+        assert found is not None, "neither a grid nor a hidden state"
+        return found
+
+    def told(kind: Polynomial) -> Numbers:
+        return _told(method, Points.of(*about, formula), kind, fitted(kind), numbers)
+
+    numbers = told(Polynomial(highest_degree(Points.of(*about), FIRST_DEGREE)))
+    formula = FormulaAt(method, numbers, dtype)
+    polynomial = best_polynomial(*about, formula)
+    if polynomial.degree == 0:
+        return None
+    numbers = told(polynomial)
+    formula = FormulaAt(method, numbers, dtype)
+    return Rest(polynomial, jax.tree.map(lambda a: jnp.asarray(a, dtype), fitted(polynomial)), numbers)
 
 
 def _told(method: Known, points: Points, polynomial: Polynomial, trend: Trend, numbers: Numbers) -> Numbers:
@@ -152,6 +155,8 @@ def _told(method: Known, points: Points, polynomial: Polynomial, trend: Trend, n
     formula = points.formula
     assert isinstance(formula, FormulaAt)
     flat, whole = ravel_pytree(numbers)
+    if not flat.size:
+        return numbers
     shared = len(ravel_pytree(numbers[0])[0])
     own = (len(flat) - shared) // len(points.times)
     rows, right = [], []

@@ -2,6 +2,7 @@
 
 from .degree import Polynomial as Polynomial
 from .degree import best_polynomial as best_polynomial
+from .degree import highest_degree as highest_degree
 from .fit import Trend as Trend
 from .fit import trend_of as trend_of
 from .intervals import Formula as Formula

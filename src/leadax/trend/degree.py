@@ -74,6 +74,11 @@ def best_polynomial(data: Trajectories, units: Units, layout: Layout, formula: F
     return _of_exact(points) if layout.noise is None else _of_noisy(points, layout.noise)
 
 
+def highest_degree(points: Points, most: int) -> int:
+    """The highest degree that the data could determine, up to this one."""
+    return max(degree for degree, _ in _kinds(points) if degree <= most)
+
+
 def _kinds(points: Points) -> Iterator[tuple[int, Zero | None]]:
     """Degrees that the data could determine; then some with signed squares, where states change their sign."""
     yield 1, None
