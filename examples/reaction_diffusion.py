@@ -42,7 +42,7 @@ RING = lx.System(
 
 def main() -> None:
     """Simulate, learn, compare, draw."""
-    chosen = options(__doc__ or "", steps=400)
+    chosen = options(__doc__ or "", steps=320)
     train = lx.simulate(RING, trajectories=3, key=jr.key(0))
     test = lx.simulate(RING, split="test", trajectories=8, key=jr.key(0))
     print(train)

@@ -41,7 +41,7 @@ def swings(count: int, seed: int) -> lx.Trajectories:
 
 def main() -> None:
     """Learn with the formula and without, look at what was found, draw."""
-    chosen = options(__doc__ or "", steps=600)
+    chosen = options(__doc__ or "", steps=200)
     train, test = swings(4, 0), swings(8, 1)
     formula = lx.Leads(known=pendulum, parameters={"length": lx.Parameter(1.0, low=0.0)})
     models = {}

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 
 import jax
 
@@ -16,6 +17,10 @@ jax.config.update("jax_include_full_tracebacks_in_locations", False)  # in progr
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+# A shell lets its background jobs ignore SIGINT. Some tests send it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish():
