@@ -191,6 +191,9 @@ def test_stretches_see_through_noise():
     assert 0.7 < found.misfit < 1.1
     best = best_polynomial(data, units, dataclasses.replace(LAYOUT, noise=(0.1, 0.1)))
     assert best.degree == 3
+    # The level of noise is an estimate: if it is a little low, nothing more is left to learn for it.
+    rest = [fitted_for(points, law, points.complete, (level, level)).rest for level in (0.1, 0.085, 0.05)]
+    assert rest[0] == rest[1] == 0 < rest[2]
     # Higher degrees explain nothing more: it is curved beyond the data, too.
     assert np.all(np.array(best.region[1]) > 1.2 * np.array(points.region[1]))
 

@@ -20,7 +20,7 @@ EXACT = 5e-3  # what leaves less of the rates unexplained is taken for the law, 
 MARGIN = 0.5  # ranges of the data beyond which such a law is not curved any more
 USELESS = 1.0  # of the variance
 NEARLY = 0.05  # of the rates may stay unexplained by what is taken for the law
-UNSURE = 1.5  # how much larger the variance of noise may be than estimated
+EXPLAINED = 1.5  # the variance of noise: forecasts that miss by no more leave nothing to explain
 WORTH = 0.8  # a higher degree must bring the error of held-out forecasts down to this part of it
 PATIENCE = 2  # degrees that may bring nothing, before higher ones are not tried any more
 FINER = 2  # steps in an interval, to compare degrees with
@@ -143,7 +143,7 @@ def _useless(points: Points, found: Polynomial, noise: tuple[float, ...] | None)
 
 def _explains(found: Fit) -> bool:
     """Whether forecasts of noisy stretches miss by hardly more than the noise."""
-    return found.misfit is not None and found.misfit < UNSURE
+    return found.misfit is not None and found.misfit < EXPLAINED
 
 
 def _is_law(found: Fit) -> bool:

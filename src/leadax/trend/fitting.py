@@ -10,6 +10,7 @@ from .intervals import Points
 from .regression import Coefficients
 from .shooting import LENGTHS, refined
 
+UNSURE = 1.2  # so many times larger than estimated noise may be
 QUICK = (8,)  # stretches that degrees are compared with
 CLEARLY = 3.0  # how much larger the logarithm of how likely data are must be, to say that they are
 
@@ -69,6 +70,6 @@ def _fitted(points: Points, law: Law, use: np.ndarray, noise: tuple[float, ...] 
     better = refined(points, law, use, found.coefficients, noise, QUICK if quick else LENGTHS)
     if not np.isfinite(better.misfit):
         return Fit(found.coefficients, found.rest / points.size)
-    excess = max(better.misfit - 1, 0.0) * float(np.mean(np.square(noise)))
+    excess = max(better.misfit - UNSURE**2, 0.0) * float(np.mean(np.square(noise)))
     rest = float(np.sqrt(excess)) / points.median_gap / points.size
     return Fit(better.coefficients, rest, better.misfit, better.length)
