@@ -11,7 +11,7 @@ from numpy.polynomial.hermite_e import hermeval
 
 from leadax import MLP, InputError
 from leadax.nets.mlp import PACE, begun_at
-from leadax.nets.polynomial import FALL, feature_slopes, features, steepest, terms
+from leadax.nets.polynomial import FALL, REACH, feature_slopes, features, steepest, terms
 
 X = np.random.default_rng(0).normal(size=(50, 2))
 
@@ -37,8 +37,8 @@ def test_beyond_the_region_terms_are_straight_lines_and_later_constant(zero):
     region = ((-1.0, -1.0), (1.0, 1.0))
     at = lambda v: features(np.array([v, 0.5]), 4, region, zero)
     slopes = (at(1.0) - at(1.0 - 1e-7)) / 1e-7
-    np.testing.assert_allclose(at(2.5)[1:], at(1.0)[1:] + 1.5 * slopes[1:], atol=1e-5)
-    np.testing.assert_allclose(at(9.0)[2:], at(3.0)[2:])
+    np.testing.assert_allclose(at(1.0 + 2 * REACH)[1:], at(1.0)[1:] + 2 * REACH * slopes[1:], atol=1e-5)
+    np.testing.assert_allclose(at(9.0)[2:], at(1.0 + 2 * REACH)[2:])
     assert at(9.0)[0] == 9.0
 
 

@@ -22,7 +22,7 @@ HIGHEST = len(_HERMITE)
 # How much less a term of the next degree counts beforehand: most laws of nature are of low degree.
 FALL = 0.25
 # How far beyond the region a polynomial goes on as a straight line, in parts of the region's size.
-REACH = 1.0
+REACH = 0.25
 SIGNED = FALL / math.sqrt(3)  # of signed squares: so that they have the size of other terms of degree 2
 
 Region = tuple[tuple[float, ...], tuple[float, ...]]
