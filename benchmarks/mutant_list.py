@@ -24,7 +24,7 @@ MUTANTS = [
     Mutant("data/units.py", "return float(1 / np.sqrt(np.mean(changes[moving] / elapsed[moving])))", "return float(np.sqrt(np.mean(changes[moving] / elapsed[moving])))", "tests/data/test_units.py"),
     Mutant("data/batch.py", "index = (np.arange(data.times.shape[2]) + start[..., None])", "index = (np.arange(data.times.shape[2]) + 0 * start[..., None])", "tests/data/test_batch.py"),
     Mutant("data/batch.py", "np.where(seen, shift(units.standard(data.states)), 0.0)", "np.where(seen, shift(units.standard(data.states)), 1.0)", "tests/data/test_batch.py"),
-    Mutant("data/holdouts.py", "states=np.where(early & ~first, np.nan, data.states)", "states=np.where(early, np.nan, data.states)", "tests/data/test_holdouts.py"),
+    Mutant("data/holdouts.py", "states=np.where(early & ~told.reshape(early.shape), np.nan, data.states)", "states=np.where(early, np.nan, data.states)", "tests/data/test_holdouts.py"),
     Mutant("data/_canonical.py", 'order = np.argsort(~real, axis=1, kind="stable")', 'order = np.argsort(real, axis=1, kind="stable")', "tests/data/test_trajectories.py"),
     # systems
     Mutant("systems/lotka_volterra.py", "p[\"alpha\"] * u", "p[\"alpha\"] + u", "tests/systems/test_lotka_volterra.py"),
@@ -60,7 +60,7 @@ MUTANTS = [
     Mutant("train/populations.py", "(errors**2 + spread) * unit**2", "errors**2 * unit**2", "tests/train/test_populations.py"),
     Mutant("train/loss.py", "error = jnp.sum(squares[1:])", "error = jnp.sum(squares)", "tests/train/test_latent_loss.py"),
     Mutant("train/loss.py", "present * jnp.sum(sums.prior)", "jnp.sum(sums.prior)", "tests/train/test_latent_loss.py"),
-    Mutant("data/noise.py", "weights /= np.linalg.norm(weights, axis=1, keepdims=True)", "weights /= np.abs(weights).sum(axis=1, keepdims=True)", "tests/data/test_noise.py"),
+    Mutant("data/smooth_curves.py", "np.sum(np.log(total) + parts[:, :, None, :] ** 2 / total, axis=3)", "np.sum(parts[:, :, None, :] ** 2 / total, axis=3)", "tests/data/test_noise.py"),
     # defaults and describe
     Mutant("train/request.py", "key = (train.fingerprint, defaults, latent, tuple(covariates))", "key = (train.fingerprint, defaults, None, tuple(covariates))", "tests/test_defaults.py"),
     Mutant("defaults.py", "names -= weights", "names = names", "tests/test_defaults.py tests/methods/test_conformance.py"),
@@ -68,7 +68,7 @@ MUTANTS = [
     Mutant("registry.py", "if isinstance(found, type) and issubclass(found, interfaces):", "if isinstance(found, type):", "tests/test_describe.py"),
     # model
     Mutant("model/model.py", "return (times - times[0]) / self.units.time, self", "return times - times[0], self", "tests/model"),
-    Mutant("model/fields.py", "return self.units.raw_tangent(jnp.mean(tangents, axis=0))", "return self.units.raw_tangent(tangents[0])", "tests/model"),
+    Mutant("model/fields.py", "return jnp.mean(jax.vmap(lambda levels, u: self._field(levels)(t, x, u))(levels, u), axis=0)", "return jax.vmap(lambda levels, u: self._field(levels)(t, x, u))(levels, u)[0]", "tests/model"),
     Mutant("model/forecast.py", "return jnp.mean(self.members, axis=0)", "return self.members[0]", "tests/model"),
     # evaluate
     Mutant("evaluate/evaluation.py", "channel_sums=np.asarray(sums, float) * squares", "channel_sums=np.asarray(sums, float)", "tests/evaluate"),

@@ -204,7 +204,7 @@ def with_states(shape) -> Trajectories:
             "never seen environment `c`: it knows a, b",
         ),
         (Trajectories.from_arrays(range(3), np.ones((1, 1, 3, 2)), channels=["v", "u"]), "another order, v, u, than"),
-        (with_states((3,)), r"states of shape \(3,\), the model was trained on \(2,\)"),
+        (with_states((3,)), "the channels x0, x1, x2, the model was trained on u, v: choose them with `--channels`"),
         (with_states((4, 4, 2)), r"states of shape \(4, 4, 2\), the model was trained on \(2,\)"),
     ],
     ids=["environment", "order of channels", "channels", "grid"],
