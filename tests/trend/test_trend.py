@@ -192,7 +192,7 @@ def test_stretches_see_through_noise():
     best = best_polynomial(data, units, dataclasses.replace(LAYOUT, noise=(0.1, 0.1)))
     assert best.degree == 3
     # The level of noise is an estimate: if it is a little low, nothing more is left to learn for it.
-    rest = [fitted_for(points, law, points.complete, (level, level)).rest for level in (0.1, 0.085, 0.05)]
+    rest = [fitted_for(points, law, points.complete, (level, level), quick=True).rest for level in (0.1, 0.085, 0.05)]
     assert rest[0] == rest[1] == 0 < rest[2]
     # Higher degrees explain nothing more: it is curved beyond the data, too.
     assert np.all(np.array(best.region[1]) > 1.2 * np.array(points.region[1]))
@@ -223,7 +223,7 @@ def test_drag_is_a_signed_square(noise):
     """Bodies that fall and rise in air: no polynomial is x|x|, and none of higher degree is taken for it."""
     falling = lambda x, drag: (x[1], -1 - drag * x[1] * abs(x[1]))
     starts = np.array([[0.0, 2.0], [1.0, -1.5], [0.5, 1.0], [2.0, 0.3]])
-    data = simulated(falling, (0.5, 0.8, 1.1), times=np.linspace(0, 3, 31), starts=starts)
+    data = simulated(falling, (0.5, 1.1), times=np.linspace(0, 3, 21), starts=starts)
     states = data.states + noise * data.states.std((0, 1, 2)) * np.random.default_rng(0).normal(size=data.states.shape)
     data = lx.Trajectories.from_arrays(data.times, states)
     layout = dataclasses.replace(LAYOUT, noise=(noise, noise) if noise else None)
