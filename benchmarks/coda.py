@@ -63,7 +63,8 @@ def table(rows: list[dict]) -> str:
     ]
     for row in rows:
         errors = f"{row['mse_known']:.1e} | {row['mse_new']:.1e}"
-        minutes = f"{row['minutes_known']:.1f} + {row['minutes_new']:.1f}"
+        spent = [row["minutes_known"], row["minutes_new"]]
+        minutes = " + ".join("–" if each is None else f"{each:.1f}" for each in spent)
         lines.append(f"| {row['method']} | {errors} | {row['seeds']} | {row['steps']} | {minutes} |")
     return "\n".join(lines)
 
