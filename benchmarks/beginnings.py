@@ -14,6 +14,7 @@ import numpy as np
 from development_sets import DEVELOPMENT
 from input_sets import pendulums
 from own_data_sets import SIMULATED
+from saturating_sets import SATURATING, SATURATING_LATER
 from unseen_sets import UNSEEN
 
 import leadax as lx
@@ -24,7 +25,14 @@ from leadax.trend.flow import Law
 from leadax.trend.held_out import forecast_errors
 from leadax.trend.intervals import Points
 
-SETS = DEVELOPMENT | {name: make for name, make in SIMULATED.items() if name != "fisher"} | {"drag": pendulums} | UNSEEN
+SETS = (
+    DEVELOPMENT
+    | {name: make for name, make in SIMULATED.items() if name != "fisher"}
+    | {"drag": pendulums}
+    | UNSEEN
+    | SATURATING
+    | SATURATING_LATER
+)
 
 
 def main() -> None:

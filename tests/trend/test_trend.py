@@ -16,7 +16,7 @@ from leadax.data.units import Units
 from leadax.defaults import chosen_for
 from leadax.methods import METHODS
 from leadax.nets.architecture import Architecture
-from leadax.nets.polynomial import features
+from leadax.nets.polynomial import degrees_of, features
 from leadax.train.trainer import Trainer
 from leadax.trend import Polynomial, best_polynomial, shooting, trend_of
 from leadax.trend.basis import monomials
@@ -66,7 +66,7 @@ def test_environments_that_are_alike_learn_from_each_other():
     terms = [rng.normal(size=(6, 4)) for _ in range(20)]
     truth = rng.normal(size=(4, 1))
     noisy = [Equations(p, p @ truth + 0.5 * rng.normal(size=(6, 1))) for p in terms]
-    common, own, _ = regression(noisy, np.eye(4))
+    common, own, _ = regression(noisy, np.eye(4), np.ones(4, bool))
     assert np.abs(common - truth).max() < 0.25
     assert np.abs(own).max() < 0.1
     alone = np.array([np.linalg.lstsq(p, y, rcond=None)[0] for p, y in noisy])
@@ -80,7 +80,7 @@ def test_effects_are_the_posterior_mean():
     squares, products = np.stack([p.T @ p for p, _ in data]), np.stack([p.T @ y for p, y in data])
     normal = Normal(squares, products, sum(float(y @ y) for _, y in data), 20.0)
     a, b = np.array([0.7, 0.2, 1.1]), np.array([0.4, 0.9, 0.1])
-    found = effects(normal, Widths(0.04, a, b), rounds=1)
+    found = effects(normal, Widths(0.04, a, b, np.ones(3, bool)), rounds=1)
     rows = [np.hstack([p, *[p if k == e else np.zeros_like(p) for k in range(4)]]) for e, (p, _) in enumerate(data)]
     stacked, right = np.vstack(rows), np.concatenate([y for _, y in data])
     covariance = np.linalg.inv(stacked.T @ stacked / 0.04 + np.diag(np.concatenate([a, b, b, b, b]) ** -2.0))
@@ -108,8 +108,8 @@ def test_evidence_is_the_density_of_the_data():
         covariance = every @ np.diag(widths.common**2) @ every.T + same * (every @ np.diag(widths.own**2) @ every.T)
         return multivariate_normal(cov=covariance + widths.variance * np.eye(15)).logpdf(np.concatenate(seen))
 
-    one = Widths(0.3, np.array([0.7, 0.2]), np.array([0.4, 0.9]))
-    other = Widths(0.1, np.array([1.7, 0.4]), np.array([0.1, 0.3]))
+    one = Widths(0.3, np.array([0.7, 0.2]), np.array([0.4, 0.9]), np.ones(2, bool))
+    other = Widths(0.1, np.array([1.7, 0.4]), np.array([0.1, 0.3]), np.ones(2, bool))
     np.testing.assert_allclose(evidence(normal, one) - evidence(normal, other), density(one) - density(other))
 
 
@@ -163,14 +163,18 @@ def test_only_what_differs_is_an_environments_own():
     terms = [rng.normal(size=(12, 3)) for _ in rates]
     noisy = [Equations(p, p @ np.array([[1.0 + r], [2.0], [0.0]]) + 0.3 * rng.normal(size=(12, 1)))
              for p, r in zip(terms, rates, strict=True)]  # fmt: skip
-    common, own, _ = regression(noisy, np.eye(3))
+    common, own, _ = regression(noisy, np.eye(3), np.ones(3, bool))
     np.testing.assert_allclose(common[:, 0], [1, 2, 0], atol=0.15)
     np.testing.assert_allclose(own[:, 0, 0], rates, atol=0.35)
     assert np.sqrt(np.mean(own[:, 1:, 0] ** 2)) < 0.1 < 0.5 < np.sqrt(np.mean(own[:, 0, 0] ** 2))
 
 
-def noisy_duffing(level, seed=0):
-    data = simulated(duffing, (0.5, 0.8, 1.1))
+def stiffening(x, a):
+    return x[1], -0.2 * x[1] - 0.5 * x[0] - a * x[0] ** 3
+
+
+def noisy_duffing(level, seed=0, law=duffing):
+    data = simulated(law, (0.5, 0.8, 1.1))
     scale = data.states.std(axis=(0, 1, 2))
     states = data.states + level * scale * np.random.default_rng(seed).normal(size=data.states.shape)
     return lx.Trajectories.from_arrays(TIMES, states)
@@ -198,13 +202,25 @@ def test_stretches_see_through_noise():
     assert np.all(np.array(best.region[1]) > 1.2 * np.array(points.region[1]))
 
 
+@pytest.mark.parametrize(("law", "differing"), [(duffing, 1), (stiffening, 3)])
+def test_environments_differ_in_terms_of_as_low_a_degree_as_they_can(law, differing):
+    """What each of them has seen of the noise does not become a difference."""
+    data = noisy_duffing(0.1, law=law)
+    points = Points.of(data, Units.measured(data), LAYOUT)
+    found = fitted_for(points, Law(3, points.region, points.median_gap), points.complete, (0.1, 0.1), quick=True)
+    own = np.abs(found.coefficients.own).max(axis=(0, 2))
+    highest = max(degree for degree, size in zip((0, *degrees_of(2, 3)), own, strict=True) if size > 1e-3)
+    assert highest == differing
+
+
 def test_sensitivities_against_differences():
     data = noisy_duffing(0.05).select(trajectories=slice(1))
     points = Points.of(data, Units.measured(data), LAYOUT)
     law, sigma = Law(3, points.region, points.median_gap), np.array([0.05, 0.1])
     coefficients = fitted(points, law, points.complete).coefficients
     pieces = stretches(points, points.complete, 5, 100)
-    guess = shooting._Guess(coefficients.common + coefficients.own, first_states(pieces.states))
+    both = coefficients.common + coefficients.own
+    guess = shooting._Guess(coefficients.common, both, first_states(pieces.states))
     misses, by_coefficient, by_start = shooting._paths(pieces, law, sigma, guess)
     step = 1e-6
     for term, channel in ((0, 0), (2, 0), (6, 1)):
@@ -259,7 +275,7 @@ def test_the_flow_itself_makes_coefficients_exact():
     data = simulated(oscillator, (0.5, 1.0), times=np.linspace(0, 6, 16))
     points = Points.of(data, Units.ones(2), LAYOUT)
     terms = Law(3, points.region, 0.4).terms
-    along_spline = regression(equations(points, terms, points.region, points.complete), np.eye(10))
+    along_spline = regression(equations(points, terms, points.region, points.complete), np.eye(10), np.ones(10, bool))
     along_flow = [fitted(points, Law(3, points.region, h), points.complete) for h in (0.4, 0.1)]
     # The terms 1, x, y, x², xy, y², x³, x²y, …: μ(1 − x²)y has −μ √2 / FALL² of the product of Hermite polynomials.
     wrong = [np.abs((c.common + c.own)[:, 7, 1] + np.array([0.5, 1.0]) * np.sqrt(2) * 16).max()

@@ -39,9 +39,14 @@ def terms(variables: int, degree: int) -> tuple[tuple[int, ...], ...]:
     return tuple(itertools.chain.from_iterable(every))
 
 
+def degrees_of(variables: int, degree: int, zero: Zero | None = None) -> tuple[int, ...]:
+    """The degree of each term that `features` has."""
+    return (*map(len, terms(variables, degree)), *((2,) * variables if zero is not None else ()))
+
+
 def count_of(variables: int, degree: int, zero: Zero | None = None) -> int:
     """How many terms `features` has."""
-    return len(terms(variables, degree)) + (0 if zero is None else variables)
+    return len(degrees_of(variables, degree, zero))
 
 
 def features(x: Any, degree: int, region: Region | None = None, zero: Zero | None = None) -> Any:

@@ -9,10 +9,11 @@ from ..data import Trajectories
 from ..data.layout import Layout
 from ..data.units import Units
 from ..nets.polynomial import HIGHEST, Region, Zero, count_of
-from .fitting import Fit, fitted_for
+from .fitting import CLEARLY, Fit, fitted_for
 from .flow import Law, fitted
 from .held_out import LEAST_ERROR, held_out_error
 from .intervals import Formula, Points
+from .stability import share_that_runs_away
 
 MOST_TERMS = 60
 MOST_SIGNED = 3  # the highest degree that signed squares are tried with
@@ -113,7 +114,8 @@ def _of_exact(points: Points) -> Polynomial:
 def _of_noisy(points: Points, noise: tuple[float, ...]) -> Polynomial:
     """The degree with which the data are most likely.
 
-    If higher degrees explain nothing more, it is taken for that of the law, which then holds beyond the data, too.
+    If higher degrees explain nothing more, it is taken for that of the law, which then holds beyond the data, too,
+    unless more forecasts run away for it.
     """
     fit = lambda law: fitted_for(points, law, points.complete, noise)
     best = Law(1, points.region, points.median_gap)
@@ -123,17 +125,25 @@ def _of_noisy(points: Points, noise: tuple[float, ...]) -> Polynomial:
             continue
         law, last = best._replace(degree=degree, zero=zero), max(degree, last)
         tried = fit(law)
-        if _is_law(tried) and tried.is_clearly_better_than(found, max(1, degree - best.degree)):
+        # Signed squares are rare in nature: that they are few does not count for them.
+        likelier = zero is None or tried.evidence > found.evidence + CLEARLY
+        if _is_law(tried) and likelier and tried.is_better_than(found, CLEARLY):
             best, found = law, tried
     if 1 < best.degree < last:
         law = best._replace(region=_widened(best.region))
         wide = fit(law)
-        if not found.is_clearly_better_than(wide):
+        if not found.is_better_than(wide, CLEARLY) and _stays(points, law, wide, best, found):
             best, found = law, wide
     polynomial = Polynomial(best.degree, best.region, found.rest, zero=best.zero)
     if not _explains(found) and _useless(points, polynomial, noise):
         return Polynomial(0)
     return polynomial._replace(region=None) if best.degree == 1 else polynomial
+
+
+def _stays(points: Points, wide: Law, wider: Fit, law: Law, found: Fit) -> bool:
+    """Whether forecasts near the data run away no more often if a polynomial is curved beyond them, too."""
+    share = lambda law, fit: share_that_runs_away(points, law, fit.coefficients.common + fit.coefficients.own)
+    return share(wide, wider) <= share(law, found)
 
 
 def _useless(points: Points, found: Polynomial, noise: tuple[float, ...] | None) -> bool:

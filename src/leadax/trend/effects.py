@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 ROUNDS = 60
 WIDEST = 5.0  # of a prior: coefficients are of size one in standard units
@@ -26,17 +26,20 @@ class Normal(NamedTuple):
 
 
 class Widths(NamedTuple):
-    """The variance of what equations leave, and the widths of the priors of common and of own coefficients."""
+    """The variance of what equations leave, and the widths of the priors of common and of own coefficients.
+
+    - `differ`: in which coefficients environments may differ at all.
+    """
 
     variance: float
     common: Float[np.ndarray, " coefficient"]
     own: Float[np.ndarray, " coefficient"]
+    differ: Bool[np.ndarray, " coefficient"]
 
     @classmethod
-    def wide(cls, normal: Normal, variance: float = 1e-3) -> "Widths":
+    def wide(cls, differ: Bool[np.ndarray, " coefficient"], variance: float = 1e-3) -> "Widths":
         """Where the search for widths begins."""
-        size = normal.products.shape[1]
-        return cls(variance, np.ones(size), np.full(size, 0.3))
+        return cls(variance, np.ones(len(differ)), np.where(differ, 0.3, NARROWEST), differ)
 
 
 class Effects(NamedTuple):
@@ -51,7 +54,7 @@ class Effects(NamedTuple):
         return Effects(basis @ self.common, self.own @ basis.T, self.widths)
 
 
-def effects(normal: Normal, widths: Widths | None = None, rounds: int = ROUNDS) -> Effects:
+def effects(normal: Normal, widths: Widths, rounds: int = ROUNDS) -> Effects:
     """The most likely coefficients, under normal priors whose widths are those that make the data most likely.
 
     $$y_e = \\Phi_e (w + v_e) + \\epsilon, w_j \\sim N(0, a_j^2), v_{ej} \\sim N(0, b_j^2), \\epsilon \\sim N(0, s^2)$$
@@ -62,9 +65,9 @@ def effects(normal: Normal, widths: Widths | None = None, rounds: int = ROUNDS) 
 
     **Arguments**
 
-    - `widths`: where to begin; by default wide ones.
+    - `widths`: where to begin.
     """
-    found = _round(normal, Widths.wide(normal) if widths is None else widths)
+    found = _round(normal, widths)
     for _ in range(rounds - 1):
         found = _round(normal, found.widths)
     return found
@@ -90,7 +93,8 @@ def _round(normal: Normal, widths: Widths) -> Effects:
     new = Widths(
         _variance(normal, common + own, widths.variance * of_both),
         _width(common**2 / sure(np.diag(covariance), widths.common)),
-        _width(np.sum(own**2, axis=0) / np.sum(sure(of_own, widths.own), axis=0)),
+        np.where(widths.differ, _width(np.sum(own**2, axis=0) / np.sum(sure(of_own, widths.own), axis=0)), NARROWEST),
+        widths.differ,
     )
     return Effects(common, own, new)
 

@@ -1,5 +1,6 @@
 """Coefficients of polynomial fields, by the way that suits the data."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from .shooting import LENGTHS, refined
 
 UNSURE = 1.2  # so many times larger than estimated noise may be
 QUICK = (8,)  # stretches that degrees are compared with
+OWN = (1, 2)  # degrees of terms in which environments may differ, beside that of the law
 CLEARLY = 3.0  # how much larger the logarithm of how likely data are must be, to say that they are
 
 
@@ -21,24 +23,31 @@ class Fit(NamedTuple):
     - `rest`: the root mean square of the rates that are left unexplained, beyond the noise, where those that are to be
       explained have size one;
     - `misfit`: the mean square of what is left, in units of the noise; None for data without noise;
-    - `length`: of the stretches that were forecast, in intervals.
+    - `length`: of the stretches that were forecast, in intervals;
+    - `widths`: how many priors have a width that was found from the data.
     """
 
     coefficients: Coefficients
     rest: float
     misfit: float | None = None
     length: int = 1
+    widths: int = 0
 
     @property
     def evidence(self) -> float:
         """How likely the data are, see `leadax.trend.effects.evidence`; of fits with equal `length` only."""
         return self.coefficients.evidence
 
-    def is_clearly_better_than(self, other: "Fit", times: int = 1) -> bool:
-        """Whether data are clearly more likely with it, so many times; longer forecasts are better in any case."""
+    @property
+    def score(self) -> float:
+        """The evidence, less one for each number that was found to make it large, as Akaike would have it."""
+        return self.evidence - self.widths
+
+    def is_better_than(self, other: "Fit", margin: float = 0.0) -> bool:
+        """Whether its score is higher by more than a margin; longer forecasts are better in any case."""
         if self.length != other.length:
             return self.length > other.length
-        return self.evidence > other.evidence + CLEARLY * times
+        return self.score > other.score + margin
 
 
 def fitted_for(
@@ -51,7 +60,9 @@ def fitted_for(
 ) -> Fit:
     """The fit from each point to the next; for noisy data, that of whole stretches.
 
-    A law is short in standard units, or in those of the data if that makes the data clearly more likely.
+    A law is short in standard units, or in those of the data if that makes the data clearly more likely. Where data are
+    noisy, environments differ in terms of as low a degree as they can: what each of them has seen of the noise would
+    otherwise become a difference, which leads astray wherever its few trajectories have not been.
 
     **Arguments**
 
@@ -59,17 +70,34 @@ def fitted_for(
     - `noise`: of each channel, in standard units; None for none;
     - `quick`: whether a rough fit will do.
     """
-    standard, raw = (_fitted(points, law._replace(raw=raw), use, noise, quick) for raw in (False, True))
-    return raw if raw.is_clearly_better_than(standard) else standard
+    fit = partial(_fitted, points, use=use, noise=noise, lengths=QUICK if quick else LENGTHS)
+    standard, raw = fit(law), fit(law._replace(raw=True))
+    in_units = raw.is_better_than(standard, CLEARLY)
+    best = raw if in_units else standard
+    if noise is None or len(points.times) == 1:
+        return best
+    for own in OWN:
+        if own < law.degree and (tried := fit(law._replace(raw=in_units, own=own))).is_better_than(best):
+            best = tried
+    return best
 
 
-def _fitted(points: Points, law: Law, use: np.ndarray, noise: tuple[float, ...] | None, quick: bool) -> Fit:
+def _fitted(
+    points: Points,
+    law: Law,
+    use: Bool[np.ndarray, "env traj time"],
+    noise: tuple[float, ...] | None,
+    lengths: tuple[int, ...],
+) -> Fit:
     found = fitted(points, law, use)
+    plain = Fit(found.coefficients, found.rest / points.size)
     if noise is None:
-        return Fit(found.coefficients, found.rest / points.size)
-    better = refined(points, law, use, found.coefficients, noise, QUICK if quick else LENGTHS)
+        return plain
+    better = refined(points, law, use, found.coefficients, noise, lengths)
     if not np.isfinite(better.misfit):
-        return Fit(found.coefficients, found.rest / points.size)
+        return plain
     excess = max(better.misfit - UNSURE**2, 0.0) * float(np.mean(np.square(noise)))
     rest = float(np.sqrt(excess)) / points.median_gap / points.size
-    return Fit(better.coefficients, rest, better.misfit, better.length)
+    differ = law.differ(points)
+    widths = (len(differ) + int(differ.sum())) * len(noise)
+    return Fit(better.coefficients, rest, better.misfit, better.length, widths)

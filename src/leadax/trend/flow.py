@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ..nets.polynomial import Region, Zero, count_of, features
+from ..nets.polynomial import Region, Zero, count_of, degrees_of, features
 from .basis import monomials
 from .intervals import Equations, Known, Points, equations, with_constant
 from .regression import Coefficients, regression
@@ -22,7 +22,8 @@ class Law(NamedTuple):
     """What kind of polynomial field is fitted: its degree, where it is curved, and the longest step of its solver.
 
     - `raw`: whether it is monomials in the units of the data that are likely to be few; otherwise the terms of a net;
-    - `zero`: adds signed squares (`leadax.nets.polynomial.features`); None for none.
+    - `zero`: adds signed squares (`leadax.nets.polynomial.features`); None for none;
+    - `own`: the highest degree of terms in which environments differ; None for that of the law.
     """
 
     degree: int
@@ -30,6 +31,7 @@ class Law(NamedTuple):
     longest: float
     raw: bool = False
     zero: Zero | None = None
+    own: int | None = None
 
     def basis(self, points: Points) -> Float[np.ndarray, "term term"]:
         """From the coefficients that are likely to be few to those of the terms of a net."""
@@ -38,6 +40,11 @@ class Law(NamedTuple):
             found = monomials(points.region, points.zero, self.degree)
             basis[: len(found), : len(found)] = found
         return basis
+
+    def differ(self, points: Points) -> Bool[np.ndarray, " term"]:
+        """In which terms environments may differ, the constant one first."""
+        degrees = degrees_of(len(points.zero), self.degree, self.zero)
+        return np.array([True, *(degree <= (self.own or self.degree) for degree in degrees)])
 
     def terms(self, x: Float[np.ndarray, "*shape channel"], u: Float[np.ndarray, "*shape input"]) -> np.ndarray:
         """The terms of the field at states and inputs, the constant one first."""
@@ -66,15 +73,15 @@ def fitted(points: Points, law: Law, use: Bool[np.ndarray, "env traj time"]) -> 
 
     - `use`: at which points data may be used.
     """
-    basis = law.basis(points)
-    found = regression(equations(points, law.terms, law.region, use), basis)
+    basis, differ = law.basis(points), law.differ(points)
+    found = regression(equations(points, law.terms, law.region, use), basis, differ)
     best, lowest = found, np.inf
     for _ in range(ROUNDS):
         along, rest = _along_flow(points, law, use, found)
         if not rest < GAIN * lowest:
             break
         best, lowest = found, rest
-        found = regression(along, basis)
+        found = regression(along, basis, differ)
     return Fitted(best, lowest)
 
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
-from .effects import Normal, effects, evidence
+from .effects import Normal, Widths, effects, evidence
 from .intervals import Equations
 
 
@@ -22,12 +22,17 @@ class Coefficients(NamedTuple):
         return self.common + self.own[environment]
 
 
-def regression(environments: Sequence[Equations], basis: Float[np.ndarray, "term coefficient"]) -> Coefficients:
+def regression(
+    environments: Sequence[Equations],
+    basis: Float[np.ndarray, "term coefficient"],
+    differ: Bool[np.ndarray, " coefficient"],
+) -> Coefficients:
     """The most likely coefficients (`leadax.trend.effects`), for each channel by itself.
 
     **Arguments**
 
-    - `basis`: from coefficients that are likely to be few to those of the terms.
+    - `basis`: from coefficients that are likely to be few to those of the terms;
+    - `differ`: in which of them environments may differ.
     """
     sides = [(terms @ basis, changes) for terms, changes in environments]
     squares = np.stack([terms.T @ terms for terms, _ in sides])
@@ -35,7 +40,7 @@ def regression(environments: Sequence[Equations], basis: Float[np.ndarray, "term
     lengths = np.stack([(changes**2).sum(axis=0) for _, changes in sides]).sum(axis=0)
     count = float(max(sum(len(terms) for terms, _ in sides), 1))
     normals = [Normal(squares, products[..., k], float(lengths[k]), count) for k in range(len(lengths))]
-    found = [effects(normal) for normal in normals]
+    found = [effects(normal, Widths.wide(differ)) for normal in normals]
     whole = [each.times(basis) for each in found]
     return Coefficients(
         np.stack([each.common for each in whole], axis=-1),

@@ -26,8 +26,9 @@ WORSE = 1.5  # how much more a longer stretch may leave, before it is given up
 
 
 class _Guess(NamedTuple):
-    """Coefficients of each environment, and the start of each piece."""
+    """Coefficients that are common, those of each environment in all, and the start of each piece."""
 
+    common: Float[np.ndarray, "term channel"]
     coefficients: Float[np.ndarray, "env term channel"]
     starts: Float[np.ndarray, "piece channel"]
 
@@ -67,14 +68,14 @@ def refined(
     if begin.common.size > MOST:
         return best
     sigma = np.maximum(np.asarray(noise), LEAST_NOISE)
-    basis = np.kron(law.basis(points), np.eye(len(sigma)))
+    basis, differ = np.kron(law.basis(points), np.eye(len(sigma))), np.repeat(law.differ(points), len(sigma))
     longest = int((use & points.complete).sum(axis=2).max(initial=0)) - 1
     for length in dict.fromkeys(max(1, min(n, longest)) for n in lengths):
         numbers = (length + 1) * len(sigma) * (begin.common.size + len(sigma))  # of a piece
         pieces = stretches(points, use, length, max(1, MEMORY // numbers))
         if not len(pieces.times):
             break
-        found = _at_length(pieces, law, sigma, best.coefficients, basis)._replace(length=length)
+        found = _at_length(pieces, law, sigma, best.coefficients, basis, differ)._replace(length=length)
         if found.misfit > WORSE * best.misfit:
             break
         best = found
@@ -85,19 +86,20 @@ def _start_inverse(by_start: Float[np.ndarray, "piece row channel"]) -> Float[np
     return np.linalg.inv(np.einsum("brc,brd->bcd", by_start, by_start) + LOOSE * np.eye(by_start.shape[-1]))
 
 
-def _at_length(pieces: Stretches, law: Law, sigma: np.ndarray, begin: Coefficients, basis: np.ndarray) -> Refined:
+def _at_length(
+    pieces: Stretches, law: Law, sigma: np.ndarray, begin: Coefficients, basis: np.ndarray, differ: np.ndarray
+) -> Refined:
     """The coefficients that forecasts of pieces of one length ask for."""
-    guess = _Guess(begin.common + begin.own, first_states(pieces.states))
+    guess = _Guess(begin.common, begin.common + begin.own, first_states(pieces.states))
     paths = _paths(pieces, law, sigma, guess)
-    widths, result = None, begin
+    widths, result = Widths.wide(differ, variance=1.0), begin
     for _ in range(ROUNDS):
         step, found, sure = _step(pieces, paths, guess, widths, basis)
         better = _searched(pieces, law, sigma, guess, step, _misfit(paths))
         if better is None:
             break
         (guess, paths), widths = better, found.widths
-        common = found.common.reshape(begin.common.shape)
-        result = Coefficients(common, guess.coefficients - common, sure)
+        result = Coefficients(guess.common, guess.coefficients - guess.common, sure)
     return Refined(result, _misfit(paths))
 
 
@@ -119,7 +121,7 @@ def _misfit(paths: _Paths) -> float:
 
 
 def _step(
-    pieces: Stretches, paths: _Paths, guess: _Guess, widths: Widths | None, basis: np.ndarray
+    pieces: Stretches, paths: _Paths, guess: _Guess, widths: Widths, basis: np.ndarray
 ) -> tuple[_Guess, Effects, float]:
     """Coefficients and starts that solve the equations as they are here. Starts are eliminated first."""
     environments, size = len(guess.coefficients), paths.by_coefficient.shape[-1]
@@ -141,14 +143,14 @@ def _step(
     length = np.sum(right**2) - np.einsum("bc,bcd,bd->", rest, inner, rest)
     count = np.sum(np.any(by_start != 0, axis=2)) - starts.shape[0] * starts.shape[-1]
     normal = Normal(basis.T @ squares @ basis, products @ basis, float(length), max(float(count), 1.0))
-    first = Widths.wide(normal, variance=1.0) if widths is None else widths
-    found = effects(normal, first, INNER)
+    found = effects(normal, widths, INNER)
     sure = evidence(normal, found.widths)
     found = found.times(basis)
     theta = found.common + found.own
     left_over = right - np.einsum("brd,bd->br", left, theta[pieces.environment])
     moved = guess.starts + np.einsum("bcd,bd->bc", inner, np.einsum("brc,br->bc", starts, left_over))
-    return _Guess(theta.reshape(guess.coefficients.shape), np.clip(moved, -LARGEST, LARGEST)), found, sure
+    common, each = found.common.reshape(guess.common.shape), theta.reshape(guess.coefficients.shape)
+    return _Guess(common, each, np.clip(moved, -LARGEST, LARGEST)), found, sure
 
 
 def _paths(pieces: Stretches, law: Law, sigma: np.ndarray, guess: _Guess) -> _Paths:

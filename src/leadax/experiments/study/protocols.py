@@ -82,8 +82,8 @@ class Protocol:
 
     def training(self, system: str, steps: int, **recipe: Any) -> dict[str, Any]:
         """How to train so many steps on a system: arguments of `fit` and `adapt`; `recipe` as in `Recipe`."""
-        # A run that diverges is a result, too: another learning rate for one method would hide it.
-        usual = Recipe(protocol=self.rules, on_divergence="stop", **recipe)
+        # One rule for all methods: a run that diverges goes back to its last good checkpoint and learns more slowly.
+        usual = Recipe(protocol=self.rules, on_divergence="retry", **recipe)
         changed = self._changed(system)
         if changed is None:
             return {"recipe": usual}
