@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import pytest
-from tests.engine import decays
+from tests.engine import decays, request_of
 
 from leadax import (
     FNO,
@@ -32,6 +32,7 @@ from leadax import (
 from leadax.data.units import Box
 from leadax.nets import architecture
 from leadax.penalties import Points
+from leadax.train import Recipe
 from leadax.train.request import chosen_defaults
 
 DATA = decays()
@@ -127,3 +128,24 @@ def test_the_same_data_are_looked_at_once():
     assert chosen_defaults(first, dataclasses.replace(chosen, clip=0.5), None, ()).clip == 0.5
     without_hash = dataclasses.replace(chosen, clip=np.asarray(0.25))
     assert chosen_defaults(first, without_hash, None, ()).clip == 0.25
+
+
+@pytest.mark.parametrize(
+    ("data", "asked", "expected"),
+    [
+        (DATA, {}, ("adam", "cosine", 1e-3, None)),
+        (FIELDS, {}, ("muon", "one-cycle", 1e-2, 1)),
+        (FIELDS, {"optimiser": "adam"}, ("adam", "cosine", 1e-3, 1)),
+        (
+            FIELDS,
+            {"optimiser": "muon", "recipe": Recipe(decay="constant", batch_size=3)},
+            ("muon", "constant", 1e-2, 3),
+        ),
+        (DATA, {"optimiser": "muon"}, ("muon", "cosine", 1e-3, None)),
+    ],
+)
+def test_fields_learn_in_few_large_steps_unless_asked_otherwise(data, asked, expected):
+    request = request_of(data, **({"optimiser": None, "steps": None} | asked))
+    config = request.with_steps(settled=False).config(Leads(), request.usual_rate)
+    assert (config.optimiser, config.decay, config.learning_rate, config.batch_size) == expected
+    assert config.steps == (1_000 if data is FIELDS else 12_000)

@@ -25,6 +25,8 @@ CLIP = 1.0
 RESTART_SHARE = 0.3
 WEIGHT_DECAY = 0.01
 LEARNING_RATE = 1e-3
+# Steps on fields are slow, and Muon makes the most of each.
+IN_FIELDS = {"optimiser": "muon", "decay": "one-cycle", "learning_rate": 1e-2, "steps": 1_000, "batch_size": 1}
 # Where nets begin at a polynomial that leaves little to learn, they should not learn in large steps. The learning rate
 # is this times what is left, as a part of the rates of the data; at least the other, at most 1, of the usual one.
 HASTE, SLOWEST = 9.0, 0.001
@@ -45,8 +47,9 @@ class Defaults:
     - `restart_share`: of the steps, after which forecasts hardly restart from the data any more; None for the paper's
       schedule, whatever the number of steps;
     - `weight_decay`: γ, how strongly weights are kept small;
-    - `learning_rate`: the highest, where none is asked for; `settled_rate`: the same for nets that begin at the laws of
-      all environments and have only the rest to learn, None for no difference;
+    - `optimiser`, `decay`, `learning_rate`, `steps`: how to learn, where nothing else is asked for (`leadax.fit`);
+      `steps` is None for as many as what there is to learn calls for; `settled_rate`: the learning rate of nets that
+      begin at the laws of all environments and have only the rest to learn, None for no difference;
     - `layout`: what is hidden, what acts from outside, what belongs to one trajectory; None for nothing of the kind;
     - `clock`: options of a net that sees the time (`leadax.nets.Timed`); None for one that does not.
     """
@@ -63,6 +66,9 @@ class Defaults:
     box: Box | None = None
     restart_share: float | None = None
     weight_decay: float = 0.0
+    optimiser: str = "adam"
+    decay: str = "cosine"
+    steps: int | None = None
     learning_rate: float = LEARNING_RATE
     settled_rate: float | None = None
     layout: Layout | None = None
@@ -158,6 +164,7 @@ def chosen_for(data: Trajectories, net: Any = None, clock: Clock | None = None) 
         weight_decay=WEIGHT_DECAY,
         layout=layout_for(data, units, Latent()),
         clock=None if clock is None else tuple(clock.options(data, units).items()),
+        **(IN_FIELDS if data.space else {}),
     )
 
 

@@ -45,7 +45,7 @@ def adapt(
     seed: int = 0,
     optimiser: Optimiser = "adam",
     learning_rate: Number = None,
-    decay: Annotated[Decay, tyro.conf.arg(help=DECAYS)] = "cosine",
+    decay: Annotated[Decay, tyro.conf.arg(help=DECAYS.split(" By")[0])] = "cosine",
     look_every: int = 50,
     checkpoint_every: int = 1_000,
     at: str = "50,2500,10000",

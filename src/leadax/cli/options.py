@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 OWN = "or package.module:Name for one of your own"
 DECAYS = (
     "How the learning rate changes: cosine, to zero at the last step; constant, as in the paper; one-cycle, up and "
-    "down, for higher rates."
+    "down, for higher rates. By default cosine, and one-cycle for fields."
 )
 
 DataFile: TypeAlias = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DATA", help="A data file.")]
@@ -63,7 +63,8 @@ class Training:
     """How to train."""
 
     steps: Count = None
-    """Gradient steps; by default 12000, or 1000 where data are noisy or a polynomial leaves little to learn."""
+    """Gradient steps; by default 12000, or 1000 for fields, and where data are noisy or a polynomial leaves little to
+    learn."""
     seeds: int = 1
     """How many models to train at once, from different random weights."""
     seed: int = 0
@@ -121,14 +122,15 @@ class Training:
     """The points of a held-out trajectory that a forecast is told; by default 1, or 5 where something is hidden or
     individual."""
     set: Set = ()
-    optimiser: Optimiser = "adam"
-    """adam; or muon, for weights that are matrices, with Adam for the rest."""
+    optimiser: Annotated[Optimiser | None, optional("{adam,muon}")] = None
+    """adam; or muon, for weights that are matrices, with Adam for the rest: by default for fields."""
     learning_rate: Number = None
     """The highest learning rate: that of the first step, except in one cycle; by default 1e-3, less where a polynomial
-    explains nearly all of the data."""
-    decay: Annotated[Decay, tyro.conf.arg(help=DECAYS)] = "cosine"
+    explains nearly all of the data, 1e-2 for fields."""
+    decay: Annotated[Decay | None, optional("{cosine,constant,one-cycle}", DECAYS)] = None
     batch_size: Count = None
-    """Trajectories per environment and step; all by default, but 2 for the preset navier-stokes."""
+    """Trajectories per environment and step; all by default, but 1 for fields, and 2 for the preset
+    navier-stokes."""
     match: Match = "trajectories"
     """What is compared with the data: forecast trajectories, or derivatives estimated from the data."""
     on_divergence: Literal["stop", "retry"] = "retry"

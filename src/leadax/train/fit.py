@@ -34,7 +34,7 @@ def fit(
     test: Trajectories | None = None,
     validation: Trajectories | None = None,
     learning_rate: float | None = None,
-    optimiser: str | optax.GradientTransformation = "adam",
+    optimiser: str | optax.GradientTransformation | None = None,
     defaults: Defaults | None = None,
     latent: Latent | None = None,
     covariates: Sequence[str] = (),
@@ -49,13 +49,14 @@ def fit(
 
     - `method`: `Leads()`, `OneForAll()`, …; what it leaves open is chosen from the data;
     - `key`: a `jax.random` key; the same key gives the same bits on the same machine;
-    - `steps`: gradient steps, by default 12 000, or 1 000 where data are noisy or a polynomial leaves little to learn;
+    - `steps`: gradient steps, by default 12 000, or 1 000 for fields and where data are noisy or a polynomial leaves
+      little to learn;
       `seeds`: the number of members, trained at once from different random weights;
     - `test`: evaluated during training, never learnt from; `validation`: the model kept is the best on these data (see
       `leadax.hold_out`), not the last one;
     - `learning_rate`: the highest during training, by default 1e-3, less where a polynomial explains nearly all of the
-      data (`leadax.trend`); `optimiser`: `adam`, `muon`, or an Optax optimiser,
-      which has a learning rate of its own and is recorded as `custom`: resume with the same;
+      data (`leadax.trend`); `optimiser`: `adam`, or `muon`, by default for fields, then with 1e-2; or an Optax
+      optimiser, which has a learning rate of its own and is recorded as `custom`: resume with the same;
     - `defaults`: what the method leaves open; `leadax.preset("lotka-volterra", train)` has the paper's;
     - `latent`: what is to be inferred of each trajectory, see `Latent`: by default its start, if the data are noisy;
       `covariates`: the parameters of environments that the vector field is to see;
@@ -126,7 +127,7 @@ def fit_side_by_side(
     test: Trajectories | None = None,
     validation: Trajectories | None = None,
     learning_rates: Sequence[float] | None = None,
-    optimiser: str | optax.GradientTransformation = "adam",
+    optimiser: str | optax.GradientTransformation | None = None,
     defaults: Defaults | None = None,
     latent: Latent | None = None,
     covariates: Sequence[str] = (),

@@ -14,7 +14,7 @@ from ..data.derivatives import ESTIMATES
 from ..data.holdouts import fewest_points, shortened
 from ..data.latent import WARMUP, Latent
 from ..data.layout import Layout
-from ..defaults import Defaults, chosen_for
+from ..defaults import LEARNING_RATE, Defaults, chosen_for
 from ..describe import describe
 from ..errors import InputError
 from ..evaluate.errors import check_warmup
@@ -43,7 +43,7 @@ class Request:
     seeds: int
     test: Trajectories | None
     validation: Trajectories | None
-    optimiser: str | optax.GradientTransformation
+    optimiser: str | optax.GradientTransformation | None
     defaults: Defaults
     recipe: Recipe
     start: Start | None
@@ -88,7 +88,7 @@ class Request:
         rate = settled and defaults.settled_rate
         calm = rate and rate <= CALM * defaults.learning_rate
         few = calm or self.layout.noise is not None
-        return dataclasses.replace(self, steps=FEW_STEPS if few else STEPS)
+        return dataclasses.replace(self, steps=defaults.steps or (FEW_STEPS if few else STEPS))
 
     @property
     def sampling(self) -> ScheduledSampling:
@@ -130,21 +130,34 @@ class Request:
 
     def own_optimiser(self) -> Optimiser:
         """How a gradient becomes a step."""
-        if not isinstance(self.optimiser, str) and self.recipe.decay is not None:
+        rule, decay = self.optimiser or self.defaults.optimiser, self.recipe.decay
+        if not isinstance(rule, str) and decay is not None:
             raise InputError("`decay` cannot be combined with an Optax optimiser: give that optimiser a schedule")
-        return Optimiser(self.optimiser, self.recipe.decay or "cosine", self.defaults.clip)
+        return Optimiser(
+            rule, decay or (self.defaults.decay if self._usual_optimiser else "cosine"), self.defaults.clip
+        )
+
+    @property
+    def usual_rate(self) -> float:
+        """The highest learning rate, where none is asked for."""
+        return self.defaults.learning_rate if self._usual_optimiser else LEARNING_RATE
+
+    @property
+    def _usual_optimiser(self) -> bool:
+        return self.optimiser is None or self.optimiser == self.defaults.optimiser
 
     def config(self, method: Method, rate: float) -> Config:
         """The record of it, with this method, complete, and this learning rate."""
         recipe, start, defaults = self.recipe, self.start, self.defaults
-        named = isinstance(self.optimiser, str)  # an Optax optimiser has a schedule and a clipping of its own
+        own = self.own_optimiser()
+        named = isinstance(own.rule, str)  # an Optax optimiser has a schedule and a clipping of its own
         return Config(
             method=describe(method),
             units=describe(defaults.units),
             steps=self.number_of_steps,
             learning_rate=rate,
-            decay=(recipe.decay or "cosine") if named else "none",
-            optimiser=self.own_optimiser().name,
+            decay=own.decay if named else "none",
+            optimiser=own.name,
             clip=defaults.clip if named else None,
             longest_step=defaults.longest_step,
             box=describe(defaults.box),

@@ -71,7 +71,7 @@ class Trainer:
             trend = _trend(request, methods[0])
         settled = trend is not None and methods[0].settled(trend)
         request = request.with_steps(settled=settled)
-        usual = (settled and request.defaults.settled_rate) or request.defaults.learning_rate
+        usual = (settled and request.defaults.settled_rate) or request.usual_rate
         numbers = [rate_for(request.own_optimiser(), rate, usual) for rate in rates]
         configs = [request.config(m, r) for m, r in zip(methods, numbers, strict=True)]
         task = _task(request, methods, configs[0])
