@@ -14,7 +14,7 @@ from leadax.choose.rungs import Pace, Plan, Score, final_steps, planned, regroup
 from leadax.choose.search import PROBE, Measured, Search
 from leadax.choose.space import GROUP, Candidate, Shape, Space, all_groups, spaces
 from leadax.choose.tried import sentence, tried_of
-from leadax.choose.tuning import Tuning
+from leadax.choose.tuning import Tuning, rate_of
 from leadax.defaults import chosen_for
 from leadax.methods.base import Sizes
 from leadax.methods.prepare import side_by_side
@@ -39,16 +39,16 @@ DEFAULTS = chosen_for(decays())
 def test_settings_are_asked_of_the_method():
     leads, coda, _, one_for_all = spaces(NAMES, DEFAULTS)
     assert set(leads.sizes) == {"width", "depth"}
-    assert set(leads.numbers) == {"learning_rate", "kappa", "lipschitz_weight"}
+    assert set(leads.numbers) == {"rate_factor", "kappa", "lipschitz_weight"}
     assert coda.sizes["dimension"] == (2, 1, 4, 8)
-    assert set(coda.numbers) == {"learning_rate", "penalty_weight"}
+    assert set(coda.numbers) == {"rate_factor", "penalty_weight"}
     assert one_for_all.sizes == {"width": (64, 16, 128), "depth": (4, 2, 3)}
-    assert set(one_for_all.numbers) == {"learning_rate"}
+    assert set(one_for_all.numbers) == {"rate_factor"}
     assert set(Space.of("ft-rnn", DEFAULTS).sizes) == {"rank"}
 
 
 def test_a_weight_that_the_name_settles_is_left_alone():
-    assert set(Space.of("leads-no-min", DEFAULTS).numbers) == {"learning_rate"}
+    assert set(Space.of("leads-no-min", DEFAULTS).numbers) == {"rate_factor"}
 
 
 @pytest.mark.parametrize("name", [*NAMES, "leads-no-min", "ft-node", "ft-rnn", "gbml", "maml"])
@@ -134,7 +134,7 @@ def test_the_last_training_is_as_long_as_what_was_validated():
 
 
 def candidates(method, count, sizes=()):
-    return [Candidate(Shape(method, sizes), (("learning_rate", float(k)),)) for k in range(count)]
+    return [Candidate(Shape(method, sizes), (("rate_factor", float(k)),)) for k in range(count)]
 
 
 def test_the_best_third_and_the_defaults_go_on():
@@ -196,14 +196,14 @@ class Fake:
 
 
 def rate(candidate):
-    return dict(candidate.numbers)["learning_rate"]
+    return dict(candidate.numbers)["rate_factor"]
 
 
 def by_rate_and_width(candidate, steps):
-    """The best is coda of width 16 with the learning rate 0.01; more steps are better."""
+    """The best is coda of width 16 with ten times the usual learning rate; more steps are better."""
     sizes = dict(candidate.shape.sizes)
     worse = (candidate.shape.method != "coda") + (sizes["width"] != 16)
-    return (1 + worse + abs(math.log10(rate(candidate) / 0.01))) / steps
+    return (1 + worse + abs(math.log10(rate(candidate) / 10))) / steps
 
 
 def test_the_search_finds_the_best_that_was_tried_and_keeps_the_time():
@@ -212,7 +212,7 @@ def test_the_search_finds_the_best_that_was_tried_and_keeps_the_time():
     winner, plan = run.run(), run.journal.plan
     assert fake.now <= plan.ends[-1]
     assert winner.candidate.shape.method == "coda"
-    assert rate(winner.candidate) == 0.01
+    assert rate(winner.candidate) == 10
     tried = [by_rate_and_width(candidate, 1) for candidate in run.journal.scores(0)]
     assert by_rate_and_width(winner.candidate, 1) == min(tried)
     assert len(tried) > 4 * 2 * GROUP
@@ -381,7 +381,7 @@ def test_the_sentence_compares_with_the_defaults():
     a, b = candidates("a", 1)[0], candidates("b", 1)[0]
     record = Record(0, 100, 3, (a, b), (Score(0.25), Score(0.5)))
     journal = Journal({}, None, Plan((100,), (3,), (1.0,), Pace(1.0, 1.0)), [record], Winner(a, 100, 0))
-    start = "`a learning rate 0` is the best of 2: its error is 25 % of the variance (3-fold cross-validation); "
+    start = "`a rate factor 0` is the best of 2: its error is 25 % of the variance (3-fold cross-validation); "
     assert sentence(journal, [b]) == start + "with the defaults of b it is 2 times as large, 50 %."
     assert sentence(journal, [a]) == start + "these are the defaults."
     (c,) = candidates("c", 1)
@@ -398,7 +398,7 @@ def test_the_table_has_each_candidate_once_with_its_last_score():
     lines = tried_of(records, [a[1]])
     assert [(line.candidate, line.nmse) for line in lines[:2]] == [(a[0], 0.2), (a[1], 0.1)]
     assert lines[2].to_json() == {
-        "method": "a", "learning_rate": 2.0, "nmse": None, "diverged": 0, "rung": 1, "steps": 100, "folds": 1,
+        "method": "a", "rate_factor": 2.0, "nmse": None, "diverged": 0, "rung": 1, "steps": 100, "folds": 1,
         "default": False,
     }  # fmt: skip
     assert lines[1].default
@@ -433,15 +433,20 @@ def test_a_small_search(tmp_path, monkeypatch):
     arguments = {"key": jr.key(0), "methods": ["one-for-all"], "net": lx.Linear, "run": tmp_path / "r"}
     tuned = lx.tune(data, **arguments)
     assert [line.steps for line in tuned.tried] == [4] * GROUP
-    assert sorted(rate(line.candidate) for line in tuned.tried) == [3e-4, 1e-3, 3e-3, 1e-2]
+    assert sorted(rate(line.candidate) for line in tuned.tried) == [0.3, 1, 3, 10]
     assert tuned.model.training.config.train == data.fingerprint, "all data"
     assert (tmp_path / "r" / "result.json").exists()
-    (past, future), fast = lx.folds(data)[0], next(line for line in tuned.tried if rate(line.candidate) == 1e-2)
+    (past, future), fast = lx.folds(data)[0], next(line for line in tuned.tried if rate(line.candidate) == 10)
     assert past.fingerprint != data.fingerprint
     task = Tuning.of(data, jr.key(0), ["one-for-all"], 1, lx.Linear, lx.Monitor())
     method = task.space(fast.candidate).method(fast.candidate)
     alone = lx.fit(
-        method, past, key=jr.key(0), steps=4, learning_rate=rate(fast.candidate), defaults=chosen_for(past, lx.Linear)
+        method,
+        past,
+        key=jr.key(0),
+        steps=4,
+        learning_rate=rate_of(fast.candidate),
+        defaults=chosen_for(past, lx.Linear),
     )
     assert lx.evaluate(alone, future).nmse == pytest.approx(fast.nmse, rel=1e-4)
     assert lx.tune(data, **arguments).tried == tuned.tried

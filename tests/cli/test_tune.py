@@ -64,8 +64,8 @@ def test_a_search_is_a_run(printed, refused, capsys):
     done = printed("tune", "train.csv", "--out", "tuned", *ONE)
     assert done["winner"] == done["tried"][0]
     assert [line["nmse"] for line in done["tried"]] == sorted(line["nmse"] for line in done["tried"])
-    assert sorted(line["learning_rate"] for line in done["tried"]) == [3e-4, 1e-3, 3e-3, 1e-2]
-    assert [line["learning_rate"] for line in done["tried"] if line["default"]] == [1e-3]
+    assert sorted(line["rate_factor"] for line in done["tried"]) == [0.3, 1, 3, 10]
+    assert [line["rate_factor"] for line in done["tried"] if line["default"]] == [1]
     assert {line["folds"] for line in done["tried"]} == {2}
     assert (done["run"], done["steps"], done["seeds"]) == ("tuned", 4, 1)
     page = Path("tuned/report.html").read_text()

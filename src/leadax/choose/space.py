@@ -1,4 +1,7 @@
-"""What a search may choose from: methods, the sizes of their nets, and numbers such as κ and the learning rate."""
+"""What a search may choose from: methods, the sizes of their nets, and numbers such as κ and the learning rate.
+
+The rate is chosen as a multiple of the usual one, which is small where nets begin at nearly all that there is to learn.
+"""
 
 import dataclasses
 import inspect
@@ -38,8 +41,8 @@ class Shape:
 class Candidate:
     """A shape and its numbers.
 
-    >>> print(Candidate(Shape("coda", (("width", 64),)), (("learning_rate", 1e-3),)))
-    coda width 64 learning rate 0.001
+    >>> print(Candidate(Shape("coda", (("width", 64),)), (("rate_factor", 3.0),)))
+    coda width 64 rate factor 3
     """
 
     shape: Shape
@@ -99,7 +102,7 @@ class Space:
         """The method of a candidate, ready for `fit`."""
         fields = {field.name for field in dataclasses.fields(self.plain)}
         settings: dict[str, Any] = dict(candidate.shape.sizes) | dict(candidate.numbers)
-        settings.pop("learning_rate")
+        settings.pop("rate_factor")
         if (alpha := settings.pop("lipschitz_weight", None)) is not None:
             settings["penalty"] = dataclasses.replace(_penalty(self.plain, self.defaults), alpha=alpha)
         of_the_net = {name: settings.pop(name) for name in tuple(settings) if name not in fields}
@@ -150,8 +153,7 @@ def _scaled(sizes: Mapping[str, int]) -> dict[str, tuple[int | None, ...]]:
 
 
 def _numbers(method: Method, defaults: Defaults) -> dict[str, tuple[float, ...]]:
-    usual = defaults.learning_rate
-    found = {"learning_rate": _first(usual, *(usual * factor for factor in RATES))}
+    found: dict[str, tuple[float, ...]] = {"rate_factor": _first(1.0, *RATES)}
     names = {field.name for field in dataclasses.fields(method)}
     weight = getattr(method, "penalty_weight", None)
     if "kappa" in names and weight is None:

@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..evaluate import evaluate
 from ..methods.settings import positive
 from ..records import Snapshot
-from ..train import Monitor, Recipe, fit_side_by_side
+from ..train import Monitor, Recipe, Times, fit_side_by_side
 from ..train.request import chosen_defaults
 from .rungs import Score
 from .search import Measured
@@ -95,6 +95,6 @@ class Tuning:
         return Measured(tuple(Score(error.nmse, error.diverged) for error in errors), pace)
 
 
-def rate_of(candidate: Candidate) -> float:
+def rate_of(candidate: Candidate) -> Times:
     """The learning rate of a candidate."""
-    return dict(candidate.numbers)["learning_rate"]
+    return Times(dict(candidate.numbers)["rate_factor"])

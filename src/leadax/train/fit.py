@@ -16,6 +16,7 @@ from ..methods import Method
 from ..model import Model
 from .advice import after_training, before_training
 from .finish import finish, finished_model
+from .optimisers import Times
 from .recipe import Monitor, Recipe, Start
 from .request import Request, chosen_defaults
 from .run_folder import RunFolder
@@ -33,7 +34,7 @@ def fit(
     seeds: int = 1,
     test: Trajectories | None = None,
     validation: Trajectories | None = None,
-    learning_rate: float | None = None,
+    learning_rate: float | Times | None = None,
     optimiser: str | optax.GradientTransformation | None = None,
     defaults: Defaults | None = None,
     latent: Latent | None = None,
@@ -55,7 +56,8 @@ def fit(
     - `test`: evaluated during training, never learnt from; `validation`: the model kept is the best on these data (see
       `leadax.hold_out`), not the last one;
     - `learning_rate`: the highest during training, by default 1e-3, less where a polynomial explains nearly all of the
-      data (`leadax.trend`); `optimiser`: `adam`, or `muon`, by default for fields, then with 1e-2; or an Optax
+      data (`leadax.trend`), `leadax.train.Times(3)` for three times that; `optimiser`: `adam`, or `muon`, by default
+      for fields, then with 1e-2; or an Optax
       optimiser, which has a learning rate of its own and is recorded as `custom`: resume with the same;
     - `defaults`: what the method leaves open; `leadax.preset("lotka-volterra", train)` has the paper's;
     - `latent`: what is to be inferred of each trajectory, see `Latent`: by default its start, if the data are noisy;
@@ -81,7 +83,7 @@ def fit(
 def carry_out(
     request: Request,
     method: Method,
-    learning_rate: float | None,
+    learning_rate: float | Times | None,
     run: str | Path | None,
     monitor: Monitor,
     conclude: Conclude = lambda model: model,
@@ -126,7 +128,7 @@ def fit_side_by_side(
     seeds: int = 1,
     test: Trajectories | None = None,
     validation: Trajectories | None = None,
-    learning_rates: Sequence[float] | None = None,
+    learning_rates: Sequence[float | Times] | None = None,
     optimiser: str | optax.GradientTransformation | None = None,
     defaults: Defaults | None = None,
     latent: Latent | None = None,
@@ -151,7 +153,7 @@ def fit_side_by_side(
     """
     if not isinstance(methods, Sequence) or not methods:
         raise InputError("there is nothing to train: `methods` must be a list of at least one method")
-    if learning_rates is not None and np.shape(learning_rates) != (len(methods),):
+    if learning_rates is not None and np.shape(learning_rates)[:1] != (len(methods),):
         count = np.size(learning_rates)
         raise InputError(f"`learning_rates` must have one number per method, got {count} for {len(methods)}")
     rates = [None] * len(methods) if learning_rates is None else list(learning_rates)

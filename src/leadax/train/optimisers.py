@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import equinox as eqx
 import jax
@@ -77,8 +77,16 @@ class Optimiser:
         return jnp.where(now < rise, rising, half_wave((now - rise) / jnp.maximum(whole - rise, 1.0)))
 
 
-def rate_for(optimiser: Optimiser, learning_rate: float | None, usual: float = LEARNING_RATE) -> float:
+class Times(NamedTuple):
+    """A learning rate that is so many times the usual one, whatever that is for the data and the method."""
+
+    factor: float
+
+
+def rate_for(optimiser: Optimiser, learning_rate: float | Times | None, usual: float = LEARNING_RATE) -> float:
     """The learning rate to train with; an Optax optimiser has its own, and takes no other."""
+    if isinstance(learning_rate, Times):
+        learning_rate = usual * learning_rate.factor
     if not isinstance(optimiser.rule, str):
         if learning_rate is not None:
             raise InputError("`learning_rate` cannot be combined with an Optax optimiser: set it in that optimiser")

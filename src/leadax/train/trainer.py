@@ -32,7 +32,7 @@ from ..nets.architecture import Architecture
 from ..records import Config, Snapshot, Training
 from ..trend import Trend, trend_of
 from .loop import Best, HeldOut, Loop, Stage, Task, devices_for
-from .optimisers import rate_for
+from .optimisers import Times, rate_for
 from .populations import with_population
 from .recipe import Monitor
 from .request import Request
@@ -53,7 +53,7 @@ class Trainer:
     trend: Trend | None = None
 
     @classmethod
-    def of(cls, request: Request, methods: Sequence[Method], rates: Sequence[float | None]) -> Self:
+    def of(cls, request: Request, methods: Sequence[Method], rates: Sequence[float | Times | None]) -> Self:
         """Everything that training these methods takes."""
         given, methods = methods[0], [request.completed(method) for method in methods]
         begin = _beginning(request, methods[0])
