@@ -49,6 +49,7 @@ def learn(
     *,
     optimiser: optax.GradientTransformation | None = None,
     look_at_test: bool = True,
+    validation: Trajectories | None = None,
 ) -> Model:
     """The model of a run: trained, resumed, or found finished in its folder.
 
@@ -57,7 +58,8 @@ def learn(
     **Arguments**
 
     - `optimiser`: another one than the protocol's;
-    - `look_at_test`: whether to measure the test error during training, not only afterwards.
+    - `look_at_test`: whether to measure the test error during training, not only afterwards;
+    - `validation`: the model kept is the best on these data, not the last one.
     """
     protocol = PROTOCOLS[options.protocol]
     defaults = protocol.defaults(data.system, data.train)
@@ -72,6 +74,7 @@ def learn(
             contender.method,
             data.train,
             test=data.test if look_at_test else None,
+            validation=validation,
             key=jr.key(options.seed),
             steps=options.steps,
             seeds=options.seeds,

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 
 from ..study import Target
 from .coda import CODA
+from .draws import DRAWS
 from .environments import ENVIRONMENTS
 from .figures import FIGURES
 from .linear import LINEAR
 from .norms import NORMS
 from .novel import NOVEL
 from .table1 import TABLE1
+from .validation import VALIDATION
 
-TARGETS: Mapping[str, Target] = {
-    target.name: target for target in (TABLE1, ENVIRONMENTS, NOVEL, LINEAR, NORMS, FIGURES, CODA)
-}
+_EVERY = (TABLE1, ENVIRONMENTS, NOVEL, LINEAR, NORMS, FIGURES, CODA, DRAWS, VALIDATION)
+TARGETS: Mapping[str, Target] = {target.name: target for target in _EVERY}
