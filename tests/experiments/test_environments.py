@@ -24,6 +24,10 @@ def test_every_group_is_learnt_once():
     smoke = environments.runs(Options("smoke", 2, 20, "clean"))
     assert len(smoke) == 5 * 3 + 1 + 1, "one group of each size, n = 1·K"
     assert len(environments.runs(Options("hour", 2, 20, "clean", methods=("leads",)))) == 28
+    some = Options("hour", 2, 20, "clean", methods=("leads",), samples=(40, 160))
+    assert {run.work.args[2].n for run in environments.runs(some)} == {2, 8}
+    assert len(environments.runs(some)) == 14
+    assert [some.include(row("leads", 8, n, 0, 1.0)) for n in TRAJECTORIES] == [False, True, False, True]
 
 
 def test_groups_cover_the_same_eight_environments(cheap_data):

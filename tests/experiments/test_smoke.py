@@ -84,11 +84,22 @@ def test_a_group_of_environments_is_learnt(tmp_path):
     assert all(row["mse_minimum"] > 0 and row["seconds"] > 0 for row in rows)
 
 
+def test_targets_beside_the_paper(capsys):
+    """Other initial states, with a picture, and validation data that choose."""
+    lines = reproduce("draws", "--steps", "1", capsys=capsys)
+    assert [(line["draw"], line["method"]) for line in lines][:2] == [("10", "leads"), ("10", "one-per-env")]
+    assert Path("results/draws.png").exists()
+    lines = reproduce("validation", "--steps", "1", capsys=capsys)
+    assert [(line["method"], line["kept"]) for line in lines] == [("leads (ends)", [1]), ("leads (other states)", [1])]
+
+
 @pytest.mark.parametrize(
     ("options", "what"),
     [
         (["environments", "--methods", "leads,led"], "unknown method `led`"),
-        (["environments", "--system", "lotka-volterra"], "a system cannot be chosen for this target"),
+        (["environments", "--system", "lotka-volterra"], "`--system` cannot be chosen for this target"),
+        (["norms", "--samples", "20"], "`--samples` cannot be chosen for this target"),
+        (["environments", "--samples", "20,30"], "unknown samples `30`"),
         (["table1", "--system", "linear"], "unknown system `linear`"),
         (["table1", "--from", ".", "--steps", "3"], "`--steps` is about training"),
         (["table1", "--model-steps", "0"], "`--model-steps` must be"),

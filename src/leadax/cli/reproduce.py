@@ -59,6 +59,7 @@ def reproduce(
     *,
     system: Text = None,
     methods: Text = None,
+    samples: Text = None,
     budget: Literal["smoke", "hour", "paper"] = "hour",
     seeds: Count = None,
     steps: Count = None,
@@ -79,6 +80,7 @@ def reproduce(
     Args:
         system: Only lotka-volterra, gray-scott or navier-stokes; by default all.
         methods: Only these, separated by commas; by default all.
+        samples: Only these numbers of points per environment, such as 40,80; by default all. For environments.
         budget: How long to train: smoke, to see that it works; hour, for meaningful numbers, an hour or two on two
             cores for each system; paper, as long as the paper did.
         seeds: Models from different random weights for each number; by default as the budget says.
@@ -107,6 +109,7 @@ def reproduce(
     wanted = None if methods is None else _known("method", methods.split(","), chosen.methods)
     if system is not None:
         _known("system", [system], chosen.systems)
+    points = None if samples is None else _known("samples", samples.split(","), tuple(map(str, chosen.samples)))
     _known("protocol", [protocol or "clean"], chosen.protocols)
     place = from_ or results or (runs / "smoke" if budget == "smoke" else Path("results"))
     options = Options(
@@ -119,6 +122,7 @@ def reproduce(
         methods=wanted,
         exact=steps is not None,
         model_steps=model_steps,
+        samples=None if points is None else tuple(map(int, points)),
     )
     outcome = None if from_ else _carry_out(chosen, options, runs / target, place, workers, scheduler)
     if outcome is None or outcome.rows:
@@ -192,7 +196,7 @@ def draw(target: "Target", place: Path, out: Path) -> None:
 def _known(what: str, names: Sequence[str], known: tuple[str, ...]) -> tuple[str, ...]:
     """The names, if the target knows them all."""
     if not known:
-        raise InputError(f"a {what} cannot be chosen for this target: leave `--{what}` out")
+        raise InputError(f"`--{what}` cannot be chosen for this target: leave it out")
     for name in names:
         lookup(what, name.strip(), dict.fromkeys(known))
     return tuple(name.strip() for name in names)

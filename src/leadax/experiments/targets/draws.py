@@ -145,7 +145,7 @@ def figures(rows: Sequence[Row], place: Path) -> "dict[str, Figure]":
 DRAWS = Target(
     name="draws",
     title="Other initial states (not in the paper)",
-    budgets={**BUDGETS, "hour": (2, 12_000)},
+    budgets={**BUDGETS, "hour": (1, 12_000)},
     needed=("draw", "mse_minimum", "mse_train", "std_over_trajectories"),
     runs=runs,
     table=table,

@@ -12,7 +12,7 @@ from ..results.rows import Row
 from ..results.sheets import Sheet, minutes, number, part_of, ratio, with_spread
 from ..results.summary import summarise
 from ..study import Options, Run, Target
-from ..study.groups import SIZES, SYSTEM, TOTAL, Group, group_rows, run_name
+from ..study.groups import SIZES, SYSTEM, TOTAL, TRAJECTORIES, Group, group_rows, run_name
 from ..study.learning import settings_of
 from ..study.models import CONTENDERS
 from ..study.protocols import reported
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 POINTS = 20
+SAMPLES = tuple(POINTS * n for n in TRAJECTORIES)
 
 
 class Shown(NamedTuple):
@@ -91,7 +92,7 @@ def runs(options: Options) -> list[Run]:
     return [
         _run(options, method, group)
         for method, m, n in PAPER
-        if method in chosen and not (smoke and n > 1)
+        if method in chosen and n * POINTS in (options.samples or SAMPLES) and not (smoke and n > 1)
         for group in _groups(method, m, n)[: 1 if smoke else None]
     ]
 
@@ -178,5 +179,6 @@ ENVIRONMENTS = Target(
     sheet=sheet,
     figures=figures,
     methods=tuple(METHODS_SHOWN),
+    samples=SAMPLES,
     protocols=("paper", "clean"),
 )
