@@ -5,11 +5,12 @@ import json
 
 import jax
 import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
 import pytest
 from tests.engine import LEADS, at, compiled, forecast, observations, plain_field, ragged, random_levels
 
-from leadax import InputError, Model, Trajectories, Units, evaluate
+from leadax import InputError, Leads, Linear, Model, Trajectories, Units, evaluate, fit
 from leadax.evaluate import Evaluation, pooled
 from leadax.records import Config, Training
 
@@ -169,6 +170,18 @@ def test_json(clean, paper):
     assert document["nmse_per_channel"] == clean.nmse_per_channel
     assert "seeds: 2" in str(paper)
     assert "diverged" not in str(paper)
+
+
+def test_a_forecast_at_the_edge_of_the_box_has_diverged():
+    """It stays finite, and off by no more than a hundred units: that must not make it look well."""
+    t = np.linspace(0, 4, 17)
+    data = Trajectories.from_arrays(t, np.stack([np.exp(-a * t) for a in (0.5, 1.0)])[:, None, :, None])
+    model = fit(Leads(net=Linear), data, steps=2, key=jr.key(0))
+    steep = dataclasses.replace(model, levels=jax.tree.map(lambda a: 0 * a + 9.0, model.levels))
+    assert evaluate(model, data).diverged == 0
+    found = evaluate(steep, data)
+    assert (found.diverged, np.isfinite(found.mse)) == (2, True)
+    assert "2 of 2 forecasts diverged" in str(found)
 
 
 def test_a_forecast_that_blew_up_is_not_forgotten(clean):

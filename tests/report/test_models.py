@@ -79,7 +79,7 @@ def evaluation_of(error: float, data: lx.Trajectories) -> lx.Evaluation:
         protocol="paper",
         channels=data.channels,
         variances=ones,
-        scales=ones,
+        limits=100 * ones,
     )
 
 

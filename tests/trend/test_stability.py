@@ -8,6 +8,7 @@ import leadax as lx
 from leadax.data.layout import Layout
 from leadax.data.units import Units
 from leadax.trend import best_polynomial
+from leadax.trend.fitting import CERTAIN, fitted_for
 from leadax.trend.flow import Law, fitted
 from leadax.trend.intervals import Points
 from leadax.trend.stability import share_that_runs_away
@@ -64,3 +65,46 @@ def test_what_would_run_away_is_curved_only_where_the_data_are():
     best = best_polynomial(data, units, layout)
     assert best.degree > 2
     assert best.region == Points.of(data, units, layout).region
+
+
+def test_forecasts_start_where_trajectories_do():
+    """A decay passes small states and does not begin there. What would happen from there on is not asked."""
+    t = np.linspace(0, 3, 13)
+    falling = lambda *begins: lx.Trajectories.from_arrays(
+        t, np.stack([a * np.exp(-t) for a in begins])[None, ..., None]
+    )
+    coefficients = np.array([[[0.0], [1.0]]])  # dx/dt = x: only what starts near 0 stays
+
+    def share(data):
+        points = Points.of(data, Units.ones(1), Layout(("x",)))
+        return share_that_runs_away(points, Law(1, points.region, points.median_gap), coefficients)
+
+    assert share(falling(1.0, 1.2)) == 1
+    assert 0.5 < share(falling(0.0, 1.2)) < 0.98
+
+
+def test_environments_differ_in_low_terms_where_high_ones_run_away():
+    """A law that is no polynomial, without noise: what each environment has seen of it is no difference."""
+    data = from_two_starts(0.0)
+    units, layout = Units.measured(data), Layout(data.channels)
+    points = Points.of(data, units, layout)
+    law = Law(5, points.region, points.median_gap / 2)
+    free = fitted(points, law, points.complete).coefficients
+    found = fitted_for(points, law, points.complete, None)
+    assert share_that_runs_away(points, law, free.whole) > 0
+    assert found.own in (1, 2)
+    assert found.strays < share_that_runs_away(points, law, free.whole)
+
+
+def test_a_law_that_is_certain_may_run_away():
+    """dx/dt = a x² - 1 does, from above 1 / √a: a polynomial, and environments differ in its highest term."""
+    times, rates = np.linspace(0, 3, 13), (0.5, 1.0, 2.0)
+    solve = lambda a, x: solve_ivp(lambda t, x: a * x**2 - 1, (0, 3), [x], t_eval=times, rtol=1e-10, atol=1e-12).y.T
+    states = np.array([[solve(a, x) for x in (-1.0, 0.9 / np.sqrt(a))] for a in rates])
+    data = lx.Trajectories.from_arrays(times, states)
+    points = Points.of(data, Units.measured(data), Layout(data.channels))
+    law = Law(2, points.region, points.median_gap / 2)
+    found = fitted_for(points, law, points.complete, None)
+    assert found.rest < CERTAIN
+    assert share_that_runs_away(points, law, found.coefficients.whole) > 0.1
+    assert (found.own, found.strays) == (None, 0.0)

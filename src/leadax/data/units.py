@@ -156,6 +156,11 @@ class Box:
         width = np.where(high > low, high - low, 1.0)
         return cls(tuple((low - margin * width).tolist()), tuple((high + margin * width).tolist()))
 
+    @property
+    def range(self) -> tuple[float, ...]:
+        """Of each channel of the data that it is around, with the usual margin."""
+        return tuple((high - low) / 3 for low, high in zip(self.low, self.high, strict=True))
+
     def with_hidden(self, count: int) -> "Box":
         """The same with bounds for hidden channels, which are of size one."""
         return Box((*self.low, *(-HIDDEN_BOUND,) * count), (*self.high, *(HIDDEN_BOUND,) * count))

@@ -9,11 +9,13 @@ from jaxtyping import Array, Float
 
 from ..data import Trajectories
 from ..data.batch import Batch
-from ..data.units import Units
+from ..data.units import Box, Units
 from ..errors import expect, lookup
 from ..model import Model
 from ..systems.system import Protocol
 from .errors import check_warmup, error_sums, first_points, known_points
+
+UNBOUNDED = 100.0  # units that a forecast without a box may be off by
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Evaluation:
       `(member, env, traj, time, channel)` and `(env, traj, time, channel)`. The points that a forecast was told do not
       count, but for the first one in the protocol `paper`;
     - `variances`: of each channel over the values that count: what normalised errors are divided by;
-    - `scales`: the units of each channel that the model was trained in: what a forecast may deviate by.
+    - `limits`: of each channel: a forecast that is off by more has diverged.
     """
 
     channel_sums: Float[np.ndarray, "member env traj time channel"]
@@ -35,7 +37,7 @@ class Evaluation:
     protocol: str
     channels: tuple[str, ...]
     variances: Float[np.ndarray, " channel"]
-    scales: Float[np.ndarray, " channel"]
+    limits: Float[np.ndarray, " channel"]
 
     @property
     def sums(self) -> Float[np.ndarray, "member env traj time"]:
@@ -124,8 +126,11 @@ class Evaluation:
 
     @property
     def diverged(self) -> int:
-        """The number of trajectories whose forecast diverged: not finite, or off by more than 100 units."""
-        off = self.channel_sums > 1e4 * np.square(self.scales) * np.maximum(self.channel_counts, 1)
+        """The number of trajectories whose forecast diverged: not finite, or off by more than training data are wide.
+
+        Without a box around the training data (`leadax.data.units.Box`), by more than 100 of the model's units.
+        """
+        off = self.channel_sums > np.square(self.limits) * np.maximum(self.channel_counts, 1)
         lost = np.where(self.channel_counts > 0, off | ~np.isfinite(self.channel_sums), False)
         return int(np.sum(lost.any(axis=(0, 3, 4))))
 
@@ -178,7 +183,7 @@ def pooled(parts: Sequence[Evaluation]) -> Evaluation:
         channel_sums=np.concatenate([padded(part.channel_sums) for part in parts], axis=2),
         channel_counts=np.concatenate([padded(part.channel_counts) for part in parts], axis=1),
         variances=average("variances"),
-        scales=average("scales"),
+        limits=average("limits"),
     )
 
 
@@ -189,8 +194,12 @@ def summarise(
     data: Trajectories,
     protocol: str,
     warmup: int = 1,
+    box: Box | None = None,
 ) -> Evaluation:
-    """From the sums of `error_sums` to an `Evaluation`, in the units of the data."""
+    """From the sums of `error_sums` to an `Evaluation`, in the units of the data.
+
+    - `box`: the region that forecasts are kept in; None for none.
+    """
     counted = np.array(batch.observed)
     if protocol != "paper" or warmup > 1:
         known = np.asarray(first_points(batch, warmup))
@@ -204,7 +213,7 @@ def summarise(
         protocol=protocol,
         channels=data.channels,
         variances=_variances(np.asarray(batch.states, float), counted) * squares,
-        scales=np.asarray(units.scale),
+        limits=np.asarray(units.scale) * (UNBOUNDED if box is None else np.asarray(box.range)),
     )
 
 
@@ -247,4 +256,4 @@ def evaluate(model: Model, data: Trajectories, *, protocol: str | None = None, w
     check_warmup(told, data)
     levels, batch = model.for_data(data), model.batch(data)
     sums = error_sums(model.numbers, levels, batch, known_points(batch, told))
-    return summarise(sums, batch, model.units, data, chosen, told)
+    return summarise(sums, batch, model.units, data, chosen, told, model.box)

@@ -2,11 +2,12 @@
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..methods import Levels, Method
 from ..methods.local import with_constants
-from ..rollout import Solution, Steps, kept_within, solve, solve_forced
+from ..rollout import Solution, Steps, kept_within, solve, solve_forced, stopped_at
 
 Constants = Float[Array, "member constant"] | None
 
@@ -38,7 +39,8 @@ def solve_states(
 ) -> Solution:
     """The same by an adaptive solver.
 
-    - `steps`: one per interval, with what acts from outside; their first time is that of the start.
+    - `steps`: one per interval, with what acts from outside; their first time is that of the start. Where they have
+      bounds, the solution is cut off there: a solver that goes back and forth at an edge would never end.
     """
 
     def one(levels: Levels, starts: Array, constants: Array | None) -> Solution:
@@ -48,8 +50,16 @@ def solve_states(
         along = with_constants(steps, constants)
         begin = steps.times[0] if len(steps.times) else clock[0]
         if along.inputs is None and along.impulses is None:
-            return jax.vmap(lambda start: solve(field, start, clock, begin=begin, solver=solver))(starts)
-        forcing = {"inputs": along.inputs, "impulses": along.impulses, "begin": begin}
-        return jax.vmap(lambda start: solve_forced(field, start, clock, **forcing, solver=solver))(starts)
+            solved = lambda start: solve(field, start, clock, begin=begin, solver=solver)
+        else:
+            forcing = {"inputs": along.inputs, "impulses": along.impulses, "begin": begin}
+            solved = lambda start: solve_forced(field, start, clock, **forcing, solver=solver)
+        # A dose may well lead out of the region of the data.
+        bounds = steps.bounds if along.impulses is None else None
+        return jax.vmap(lambda start: _cut_off(solved(start), bounds, start))(starts)
 
     return jax.vmap(one)(levels._replace(local=()), starts, constants)
+
+
+def _cut_off(solution: Solution, bounds: Array | None, start: Array) -> Solution:
+    return solution._replace(states=stopped_at(bounds, jnp.broadcast_to(start, solution.states.shape), solution.states))

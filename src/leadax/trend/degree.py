@@ -23,7 +23,7 @@ USELESS = 1.0  # of the variance
 NEARLY = 0.05  # of the rates may stay unexplained by what is taken for the law
 EXPLAINED = 1.5  # the variance of noise: forecasts that miss by no more leave nothing to explain
 WORTH = 0.8  # a higher degree must bring the error of held-out forecasts down to this part of it
-PATIENCE = 2  # degrees that may bring nothing, before higher ones are not tried any more
+PATIENCE = 2  # degrees that may bring nothing, before higher ones are not tried any more on noisy data
 FINER = 2  # steps in an interval, to compare degrees with
 FINEST = 2
 WORTH_FINER = 0.6  # steps twice as fine must leave no more than this part of the rest
@@ -55,7 +55,8 @@ def best_polynomial(data: Trajectories, units: Units, layout: Layout, formula: F
     """The polynomials that describe data best, of those that explain nearly all that can be explained.
 
     Polynomials of each degree are fitted in closed form. Without noise they are compared by their forecasts of what was
-    left out (`leadax.trend.held_out`). With noise such forecasts tell little, and how likely the data are decides. A
+    left out (`leadax.trend.held_out`) and from starts around the data (`leadax.trend.stability`): one that runs away
+    is as bad as the mean. With noise such forecasts tell little, and how likely the data are decides. A
     curved polynomial that leaves more unexplained than noise does, and more than a twentieth of the rates, is not the
     law: far from the data it would be worse than a line. One that leaves nearly nothing is, and is curved beyond the
     data, too; any other only where the data are.
@@ -92,23 +93,28 @@ def _kinds(points: Points) -> Iterator[tuple[int, Zero | None]]:
 
 
 def _of_exact(points: Points) -> Polynomial:
-    """The degree whose forecasts of what was left out are best."""
-    lowest, best = np.inf, Polynomial()
+    """The degree whose forecasts are best, of what was left out and from starts around the data."""
+    best = Law(1, points.region, points.median_gap / FINER)
+    lowest, left_out, found = np.inf, np.inf, None
     for degree, zero in _kinds(points):
-        if lowest < 2 * LEAST_ERROR:
+        if left_out < 2 * LEAST_ERROR:
             break
-        if degree > best.degree + PATIENCE:
-            continue
-        law = Law(degree, points.region, points.median_gap / FINER, zero=zero)
-        wide = law._replace(region=_widened(points.region))
-        found, wider = (fitted_for(points, each, points.complete, None) for each in (law, wide))
-        law, found = (wide, wider) if wider.rest < EXACT else (law, found)
+        law, tried = _curved_as_far_as_it_holds(points, best._replace(degree=degree, zero=zero, region=points.region))
         error = held_out_error(points, law, None)
-        if error < WORTH * lowest and (degree == 1 or _is_law(found)):
-            best, lowest = Polynomial(degree, law.region, found.rest, zero=zero), error
-    if _useless(points, best, None):
+        if error + tried.strays < WORTH * lowest and (degree == 1 or _is_law(tried)):
+            best, found, left_out, lowest = law, tried, error, error + tried.strays
+    if found is None or held_out_error(points, best._replace(longest=points.median_gap), None) > USELESS:
         return Polynomial(0)
-    return best._replace(region=None) if best.degree == 1 else _with_steps(points, best)
+    return Polynomial(1, rest=found.rest) if best.degree == 1 else _with_steps(points, best)
+
+
+def _curved_as_far_as_it_holds(points: Points, law: Law) -> tuple[Law, Fit]:
+    """The law with its fit, curved beyond the data, too, if it leaves nearly nothing and no more forecasts run away."""
+    wide = law._replace(region=_widened(points.region))
+    found, wider = (fitted_for(points, each, points.complete, None) for each in (law, wide))
+    if wider.rest < EXACT and wider.strays <= found.strays:
+        law, found = wide, wider
+    return law._replace(own=found.own), found
 
 
 def _of_noisy(points: Points, noise: tuple[float, ...]) -> Polynomial:
@@ -134,21 +140,15 @@ def _of_noisy(points: Points, noise: tuple[float, ...]) -> Polynomial:
         wide = fit(law)
         if not found.is_better_than(wide, CLEARLY) and _stays(points, law, wide, best, found):
             best, found = law, wide
-    polynomial = Polynomial(best.degree, best.region, found.rest, zero=best.zero)
-    if not _explains(found) and _useless(points, polynomial, noise):
+    if not _explains(found) and held_out_error(points, best, noise) > USELESS:
         return Polynomial(0)
-    return polynomial._replace(region=None) if best.degree == 1 else polynomial
+    return Polynomial(best.degree, None if best.degree == 1 else best.region, found.rest, zero=best.zero)
 
 
 def _stays(points: Points, wide: Law, wider: Fit, law: Law, found: Fit) -> bool:
     """Whether forecasts near the data run away no more often if a polynomial is curved beyond them, too."""
-    share = lambda law, fit: share_that_runs_away(points, law, fit.coefficients.common + fit.coefficients.own)
+    share = lambda law, fit: share_that_runs_away(points, law, fit.coefficients.whole)
     return share(wide, wider) <= share(law, found)
-
-
-def _useless(points: Points, found: Polynomial, noise: tuple[float, ...] | None) -> bool:
-    law = Law(found.degree, found.region or points.region, points.median_gap, zero=found.zero)
-    return held_out_error(points, law, noise) > USELESS
 
 
 def _explains(found: Fit) -> bool:
@@ -168,12 +168,11 @@ def _widened(region: Region) -> Region:
     return tuple((low - margin).tolist()), tuple((high + margin).tolist())
 
 
-def _with_steps(points: Points, found: Polynomial) -> Polynomial:
+def _with_steps(points: Points, law: Law) -> Polynomial:
     """The polynomial with steps that are as fine as it gains from: twice as fine if half of the rest goes."""
-    assert found.region is not None
-    law = Law(found.degree, found.region, points.median_gap, zero=found.zero)
-    rest = lambda finer: fitted(points, law._replace(longest=law.longest / finer), points.complete).rest / points.size
+    at = lambda finer: law._replace(longest=points.median_gap / finer)
+    rest = lambda finer: fitted(points, at(finer), points.complete).rest / points.size
     finer, now = 1, rest(1)
     while finer < FINEST and (less := rest(2 * finer)) < WORTH_FINER * now:
         finer, now = 2 * finer, less
-    return found._replace(rest=now, finer=finer)
+    return Polynomial(law.degree, law.region, now, finer, law.zero)

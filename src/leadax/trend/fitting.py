@@ -1,5 +1,6 @@
 """Coefficients of polynomial fields, by the way that suits the data."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -10,7 +11,9 @@ from .flow import Law, fitted
 from .intervals import Points
 from .regression import Coefficients
 from .shooting import LENGTHS, refined
+from .stability import share_that_runs_away
 
+CERTAIN = 1e-4  # what leaves less of the rates is the law: if forecasts of it run away, so does the system
 UNSURE = 1.2  # so many times larger than estimated noise may be
 QUICK = (8,)  # stretches that degrees are compared with
 OWN = (1, 2)  # degrees of terms in which environments may differ, beside that of the law
@@ -24,7 +27,9 @@ class Fit(NamedTuple):
       explained have size one;
     - `misfit`: the mean square of what is left, in units of the noise; None for data without noise;
     - `length`: of the stretches that were forecast, in intervals;
-    - `widths`: how many priors have a width that was found from the data.
+    - `widths`: how many priors have a width that was found from the data;
+    - `own`: the highest degree of terms in which environments differ, None for that of the law;
+    - `strays`: the share of forecasts from around the data that run away, where it was looked at.
     """
 
     coefficients: Coefficients
@@ -32,6 +37,8 @@ class Fit(NamedTuple):
     misfit: float | None = None
     length: int = 1
     widths: int = 0
+    own: int | None = None
+    strays: float = 0.0
 
     @property
     def evidence(self) -> float:
@@ -60,9 +67,10 @@ def fitted_for(
 ) -> Fit:
     """The fit from each point to the next; for noisy data, that of whole stretches.
 
-    A law is short in standard units, or in those of the data if that makes the data clearly more likely. Where data are
-    noisy, environments differ in terms of as low a degree as they can: what each of them has seen of the noise would
-    otherwise become a difference, which leads astray wherever its few trajectories have not been.
+    A law is short in standard units, or in those of the data if that makes the data clearly more likely. Environments
+    differ in terms of a low degree where that is better: what each of them has seen of noise, or of a law that is no
+    polynomial, would otherwise become a difference, which leads astray wherever its few trajectories have not been.
+    With noise, how likely the data are decides; without, what is left unexplained and how many forecasts run away.
 
     **Arguments**
 
@@ -74,10 +82,27 @@ def fitted_for(
     standard, raw = fit(law), fit(law._replace(raw=True))
     in_units = raw.is_better_than(standard, CLEARLY)
     best = raw if in_units else standard
-    if noise is None or len(points.times) == 1:
+    # What was settled before, or cannot be, stays as it is.
+    lower = [law._replace(raw=in_units, own=own) for own in OWN if own < law.degree]
+    if law.own is not None or len(points.times) == 1 or (noise is None and quick):
         return best
-    for own in OWN:
-        if own < law.degree and (tried := fit(law._replace(raw=in_units, own=own))).is_better_than(best):
+    if noise is None:
+        return _steadiest(points, law, best, lower, fit)
+    for each in lower:
+        if (tried := fit(each)).is_better_than(best):
+            best = tried
+    return best
+
+
+def _steadiest(points: Points, law: Law, found: Fit, lower: list[Law], fit: Callable[[Law], Fit]) -> Fit:
+    """The fit, or one in which environments differ in lower terms: whichever leaves and loses less."""
+    if found.rest < CERTAIN:
+        return found
+    watched = lambda law, fit: fit._replace(strays=share_that_runs_away(points, law, fit.coefficients.whole))
+    best = watched(law, found)
+    for each in lower if best.strays > 0 else ():
+        tried = watched(each, fit(each))
+        if tried.rest + tried.strays < best.rest + best.strays:
             best = tried
     return best
 
@@ -90,7 +115,7 @@ def _fitted(
     lengths: tuple[int, ...],
 ) -> Fit:
     found = fitted(points, law, use)
-    plain = Fit(found.coefficients, found.rest / points.size)
+    plain = Fit(found.coefficients, found.rest / points.size, own=law.own)
     if noise is None:
         return plain
     better = refined(points, law, use, found.coefficients, noise, lengths)
@@ -100,4 +125,4 @@ def _fitted(
     rest = float(np.sqrt(excess)) / points.median_gap / points.size
     differ = law.differ(points)
     widths = (len(differ) + int(differ.sum())) * len(noise)
-    return Fit(better.coefficients, rest, better.misfit, better.length, widths)
+    return Fit(better.coefficients, rest, better.misfit, better.length, widths, law.own)

@@ -26,8 +26,7 @@ def held_out_error(points: Points, law: Law, noise: tuple[float, ...] | None) ->
         left_out = points.complete & ~use
         # A forecast begins at the last point that was used, or at the first point.
         there = left_out | _last(use & left_out.any(axis=2, keepdims=True))
-        both = coefficients.common + coefficients.own
-        errors.append(forecast_errors(points, law, both, there))
+        errors.append(forecast_errors(points, law, coefficients.whole, there))
     every = np.concatenate(errors)
     return float(np.exp(np.mean(np.log(every + LEAST_ERROR)))) if every.size else np.inf
 

@@ -17,6 +17,11 @@ class Coefficients(NamedTuple):
     own: Float[np.ndarray, "env term channel"]
     evidence: float = -np.inf
 
+    @property
+    def whole(self) -> Float[np.ndarray, "env term channel"]:
+        """The coefficients of all environments."""
+        return self.common + self.own
+
     def of(self, environment: int) -> Float[np.ndarray, "term channel"]:
         """The coefficients of one environment."""
         return self.common + self.own[environment]

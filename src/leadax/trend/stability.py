@@ -26,7 +26,8 @@ def share_that_runs_away(points: Points, law: Law, coefficients: Float[np.ndarra
     channels = points.states.shape[-1]
     low, high = (np.asarray(side[:channels]) for side in points.region)
     reach = np.maximum(high - low, 1e-9)
-    x = np.random.default_rng(0).uniform(*_starts(low, high, points.zero[:channels]), (len(e), channels))
+    starts = _starts(*_range_of_starts(points), reach, points.zero[:channels])
+    x = np.random.default_rng(0).uniform(*starts, (len(e), channels))
     times, known = np.nan_to_num(points.times[e, i]), points.known(points.place[e, i])
     gaps, impulses = np.nan_to_num(np.diff(points.times[e, i], axis=1)), np.nan_to_num(points.impulses[e, i])
     inputs = [np.nan_to_num(side[e, i]) for side in (points.first, points.last)]
@@ -40,9 +41,16 @@ def share_that_runs_away(points: Points, law: Law, coefficients: Float[np.ndarra
     return float(np.mean(gone)) if len(gone) else 0.0
 
 
-def _starts(low: np.ndarray, high: np.ndarray, zero: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Between which values forecasts start: a little beyond the data, but amounts and counts not below 0."""
-    reach = high - low
+def _range_of_starts(points: Points) -> tuple[np.ndarray, np.ndarray]:
+    """The lowest and the highest value of each channel where trajectories begin."""
+    begins = points.complete.any(axis=2)
+    first = np.argmax(points.complete, axis=2)[..., None, None]
+    states = np.take_along_axis(points.states, first, axis=2)[:, :, 0][begins]
+    return states.min(axis=0), states.max(axis=0)
+
+
+def _starts(low: np.ndarray, high: np.ndarray, reach: np.ndarray, zero: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Between which values forecasts start: a little beyond the starts of the data, but amounts not below 0."""
     below, above = low - NEAR * reach, high + NEAR * reach
     below = np.where(low > zero - SIGN * reach, np.maximum(below, np.minimum(low, zero)), below)
     above = np.where(high < zero + SIGN * reach, np.minimum(above, np.maximum(high, zero)), above)

@@ -83,7 +83,7 @@ class Yardsticks:
         if missing:
             raise InputError(f"no training data of environment `{missing[0]}`: yardsticks cannot forecast it")
         batch = to_batch(test, self.units, np.float32)
-        rest = (batch, self.units, test, protocol, warmup)
+        rest = (batch, self.units, test, protocol, warmup, self.box)
         first = _last_known(batch, warmup)
         places = [self.environments.index(name) for name in test.environments]
         return {
