@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 from development_sets import DEVELOPMENT
+from exact_sets import EXACT, EXACT_LATER
 from input_sets import pendulums
 from own_data_sets import SIMULATED
 from saturating_sets import SATURATING, SATURATING_LATER
@@ -32,6 +33,8 @@ SETS = (
     | UNSEEN
     | SATURATING
     | SATURATING_LATER
+    | EXACT
+    | EXACT_LATER
 )
 
 

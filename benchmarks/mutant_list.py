@@ -41,6 +41,8 @@ MUTANTS = [
     Mutant("rollout/fixed.py", "x = state if here is None else jnp.where(here.where, here.states, state)", "x = state", "tests/rollout"),
     Mutant("rollout/steps.py", "departure = np.where(steps == landing[interval], interval, -1)", "departure = interval", "tests/rollout"),
     Mutant("rollout/bounds.py", "return field(t, nearest, u) - (x - nearest)", "return field(t, nearest, u) + (x - nearest)", "tests/rollout"),
+    Mutant("rollout/bounds.py", "jnp.clip(after, jnp.minimum(low, before), jnp.maximum(high, before))", "jnp.clip(after, low, high)", "tests/rollout"),
+    Mutant("rollout/fixed.py", "stopped_at(bounds, x, _step_or_hold", "stopped_at(None, x, _step_or_hold", "tests/rollout"),
     Mutant("rollout/tableaux.py", "[[1 / 3], [-1 / 3, 1.0], [1.0, -1.0, 1.0]]", "[[1 / 3], [1 / 3, 1.0], [1.0, -1.0, 1.0]]", "tests/rollout"),
     # penalties
     Mutant("penalties/norms.py", "squares = squares / (_power(self._squares(states), 0.5) + self.epsilon) ** 2", "squares = squares / (_power(self._squares(states), 0.5) + self.epsilon)", "tests/penalties"),
@@ -94,6 +96,9 @@ MUTANTS = [
     Mutant("trend/shooting.py", "np.einsum(\"brc,brd->bcd\", left, left) - taken", "np.einsum(\"brc,brd->bcd\", left, left)", "tests/trend/test_trend.py"),
     Mutant("trend/fitting.py", "in_units = raw.is_better_than(standard, CLEARLY)", "in_units = False", "tests/trend/test_trend.py"),
     Mutant("trend/fitting.py", "return self.evidence - self.widths", "return self.evidence", "tests/trend/test_trend.py"),
+    Mutant("trend/fitting.py", "if found.rest < CERTAIN:", "if False:", "tests/trend/test_stability.py"),
+    Mutant("trend/fitting.py", "tried.rest + tried.strays < best.rest + best.strays", "tried.rest < best.rest", "tests/trend/test_stability.py"),
+    Mutant("trend/stability.py", "_starts(*_range_of_starts(points), reach", "_starts(low, high, reach", "tests/trend/test_stability.py"),
     Mutant("trend/degree.py", "CLEARLY) and _stays(points, law, wide, best, found)", "CLEARLY)", "tests/trend/test_stability.py"),
     Mutant("train/request.py", "return self.defaults.learning_rate if self._usual_optimiser else LEARNING_RATE", "return LEARNING_RATE", "tests/test_defaults.py"),
     Mutant("trend/degree.py", "best, found = law, wide", "found = wide", "tests/trend/test_trend.py"),
@@ -106,6 +111,7 @@ MUTANTS = [
     Mutant("trend/flow.py", "known(times + (k + ahead) * h[:, 0], stage, u)", "known(times, stage, u)", "tests/trend/test_formula.py"),
     Mutant("methods/prefit_rest.py", "whole(flat + jnp.asarray(move, flat.dtype))", "whole(flat)", "tests/trend/test_formula.py"),
     Mutant("train/request.py", "few = calm or self.layout.noise is not None", "few = calm", "tests/trend/test_trend.py"),
+    Mutant("evaluate/evaluation.py", "UNBOUNDED if box is None else", "UNBOUNDED if True else", "tests/evaluate/test_evaluation.py"),
     # adapt
     Mutant("adapt/schemes.py", "return model.method, Start(_new_levels(model, data, key), (\"specific\",))", "return model.method, Start(_new_levels(model, data, key))", "tests/adapt"),
     Mutant("adapt/reliability.py", "if share > usual + 0.1:", "if share > usual + 10:", "tests/adapt/test_mixture.py"),

@@ -3,6 +3,7 @@
     python benchmarks/own_data.py                                  # simulated data sets
     python benchmarks/own_data.py --measured FOLDER                # and real ones (theophylline.csv and others)
     python benchmarks/own_data.py --only van-der-pol --seeds 20    # one of them, for example to count divergences
+    python benchmarks/own_data.py --only rosenzweig,friction       # sets of exact_sets.py have to be named
     python benchmarks/own_data.py --table                          # what was measured so far
 
 Nothing is chosen for a data set: every method has its defaults. Each result is written to `benchmarks/own_data.json` as
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import jax
 import jax.random as jr
+from exact_sets import EXACT, EXACT_LATER
 from own_data_sets import SIMULATED, measured
 
 import leadax as lx
@@ -42,8 +44,9 @@ def main() -> None:
 
 
 def _measure(options: argparse.Namespace, rows: list[dict]) -> None:
-    sets = SIMULATED | (measured(options.measured) if options.measured else {})
-    names = options.only.split(",") if options.only else list(sets)
+    usual = SIMULATED | (measured(options.measured) if options.measured else {})
+    sets = usual | EXACT | EXACT_LATER
+    names = options.only.split(",") if options.only else list(usual)
     for name in names:
         for method in ("yardsticks", *options.methods.split(",")):
             wanted = (name, method, *((None, 1) if method == "yardsticks" else (options.steps, options.seeds)))
