@@ -28,6 +28,9 @@ def test_every_group_is_learnt_once():
     assert {run.work.args[2].n for run in environments.runs(some)} == {2, 8}
     assert len(environments.runs(some)) == 14
     assert [some.include(row("leads", 8, n, 0, 1.0)) for n in TRAJECTORIES] == [False, True, False, True]
+    some = Options("hour", 2, 20, "clean", samples=(40,), sizes=(1, 8))
+    assert {run.work.args[2][:2] for run in environments.runs(some)} == {(1, 2), (8, 2)}
+    assert [some.include(row("leads", m, 2, 0, 1.0)) for m in SIZES] == [True, False, False, True]
 
 
 def test_groups_cover_the_same_eight_environments(cheap_data):
@@ -53,6 +56,19 @@ def test_lines():
     assert "2.50e-03 ± 7.1e-04 (3.65e-03, 0.68)  " in environments.sheet(every).text()
     clean = [{**row, "protocol": "clean"} for row in rows]
     assert "5.00e-03 ± 1.4e-03 (3.65e-03, 1.37)" in environments.sheet(clean).text()
+
+
+def test_cells_of_other_effort_say_so():
+    """A row that was done again in part is in its place, and no cell passes for what it is not."""
+    more = [{**row("leads", 8, 1, seed, 1e-3), "steps": 1000} for seed in range(3)]
+    rows = [row("leads", 2, 1, 0, 2e-3), row("leads", 8, 2, 0, 2e-3), *more]
+    sheet = environments.sheet(rows)
+    assert [cells[1] for cells in sheet.cells] == ["20", "40"]
+    two, eight = sheet.cells[0][4], sheet.cells[0][6]
+    assert two.endswith("[seeds 1, steps 10]")
+    assert eight.endswith("[seeds 3, steps 1000]")
+    assert list(sheet.cells[0][7:9]) == ["1–3", "10–1000"]
+    assert "[seeds" not in "".join(sheet.cells[1])
 
 
 def test_picture():

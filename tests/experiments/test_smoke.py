@@ -100,6 +100,7 @@ def test_targets_beside_the_paper(capsys):
         (["environments", "--system", "lotka-volterra"], "`--system` cannot be chosen for this target"),
         (["norms", "--samples", "20"], "`--samples` cannot be chosen for this target"),
         (["environments", "--samples", "20,30"], "unknown samples `30`"),
+        (["environments", "--sizes", "3"], "unknown sizes `3`"),
         (["table1", "--system", "linear"], "unknown system `linear`"),
         (["table1", "--from", ".", "--steps", "3"], "`--steps` is about training"),
         (["table1", "--model-steps", "0"], "`--model-steps` must be"),

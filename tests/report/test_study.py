@@ -34,12 +34,16 @@ def test_learning_curves_are_medians_and_ranges():
 
 
 def test_errors_over_environments_start_where_methods_are_the_same():
-    row = lambda method, m, error: {"method": method, "m": m, "n": 8, "error": error, "spread": None}
-    rows = [row("one-per-env", 1, 9.0), row("leads", 2, 5.0), row("leads", 4, 3.0)]
+    row = lambda method, m, error, steps=10: {
+        "method": method, "m": m, "n": 8, "steps": steps, "error": error, "spread": None
+    }  # fmt: skip
+    rows = [row("one-per-env", 1, 9.0), row("leads", 2, 5.0, steps=5), row("leads", 4, 3.0)]
     axis = errors_of_sizes(rows, {"one-per-env": "One-Per-Env", "leads": "LEADS"}).axes[0]
     assert lines(axis)["One-Per-Env"] == [9.0, 9.0]
     assert [bars.lines[0].get_ydata().tolist() for bars in axis.containers] == [[9.0, 5.0, 3.0]]
     assert axis.get_title() == "n = 8"
+    hollow = [line for line in axis.lines if line.get_markerfacecolor() == "white"]
+    assert [line.get_ydata().tolist() for line in hollow] == [[5.0]], "after fewer steps than the others"
 
 
 def test_error_and_bound_are_side_by_side():

@@ -60,6 +60,7 @@ def reproduce(
     system: Text = None,
     methods: Text = None,
     samples: Text = None,
+    sizes: Text = None,
     budget: Literal["smoke", "hour", "paper"] = "hour",
     seeds: Count = None,
     steps: Count = None,
@@ -81,6 +82,7 @@ def reproduce(
         system: Only lotka-volterra, gray-scott or navier-stokes; by default all.
         methods: Only these, separated by commas; by default all.
         samples: Only these numbers of points per environment, such as 40,80; by default all. For environments.
+        sizes: Only groups of these numbers of environments, such as 1,8; by default all. For environments.
         budget: How long to train: smoke, to see that it works; hour, for meaningful numbers, an hour or two on two
             cores for each system; paper, as long as the paper did.
         seeds: Models from different random weights for each number; by default as the budget says.
@@ -109,7 +111,7 @@ def reproduce(
     wanted = None if methods is None else _known("method", methods.split(","), chosen.methods)
     if system is not None:
         _known("system", [system], chosen.systems)
-    points = None if samples is None else _known("samples", samples.split(","), tuple(map(str, chosen.samples)))
+    points, groups = _numbers("samples", samples, chosen.samples), _numbers("sizes", sizes, chosen.sizes)
     _known("protocol", [protocol or "clean"], chosen.protocols)
     place = from_ or results or (runs / "smoke" if budget == "smoke" else Path("results"))
     options = Options(
@@ -122,7 +124,8 @@ def reproduce(
         methods=wanted,
         exact=steps is not None,
         model_steps=model_steps,
-        samples=None if points is None else tuple(map(int, points)),
+        samples=points,
+        sizes=groups,
     )
     outcome = None if from_ else _carry_out(chosen, options, runs / target, place, workers, scheduler)
     if outcome is None or outcome.rows:
@@ -200,3 +203,8 @@ def _known(what: str, names: Sequence[str], known: tuple[str, ...]) -> tuple[str
     for name in names:
         lookup(what, name.strip(), dict.fromkeys(known))
     return tuple(name.strip() for name in names)
+
+
+def _numbers(what: str, given: str | None, known: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The numbers in a text, if the target knows them all; None for all of them."""
+    return None if given is None else tuple(map(int, _known(what, given.split(","), tuple(map(str, known)))))

@@ -80,11 +80,12 @@ def errors_of_sizes(lines: Sequence[Mapping[str, Any]], names: Mapping[str, str]
 
     **Arguments**
 
-    - `lines`: with `method`, `m`, `n`, `error` and `spread` over seeds (or None). A method without m = 1 starts at the
-      first of `names`, since there the two are the same;
+    - `lines`: with `method`, `m`, `n`, `steps`, `error`, and `spread` over seeds or None. A method without m = 1 starts
+      at the first of `names`, since there the two are the same. Errors after fewer steps than others are hollow;
     - `names`: the names of the methods to show. A method that does not depend on m has one line with m = 1.
     """
     samples, sizes = sorted({line["n"] for line in lines}), sorted({line["m"] for line in lines})
+    most = max(line["steps"] for line in lines)
     with styled():
         figure = new_figure(2.3 * len(samples) + 1.4, 2.9)
         axes = figure.subplots(1, len(samples), squeeze=False, sharey=True)[0]
@@ -95,7 +96,7 @@ def errors_of_sizes(lines: Sequence[Mapping[str, Any]], names: Mapping[str, str]
                 points = [of[line.method, m] for m in sizes if (line.method, m) in of]
                 if alone and points and (line.method, 1) not in of:
                     points.insert(0, alone)
-                _errors_of_method(axis, points, line)
+                _errors_of_method(axis, points, line, most)
             axis.set(title=f"n = {n}", yscale="log")
             environments_axis(axis, sizes)
         axes[0].set_ylabel("mean squared test error")
@@ -103,14 +104,19 @@ def errors_of_sizes(lines: Sequence[Mapping[str, Any]], names: Mapping[str, str]
     return figure
 
 
-def _errors_of_method(axis: "Axes", points: Sequence[Mapping[str, Any]], line: Line) -> None:
+def _errors_of_method(axis: "Axes", points: Sequence[Mapping[str, Any]], line: Line, most: int) -> None:
+    """Draw one method; `most` is the largest number of steps that any has."""
     if len(points) == 1:
-        axis.axhline(points[0]["error"], color=line.colour, lw=1.0, ls=DASHES, label=line.name)
+        style = DASHES if points[0]["steps"] == most else ":"
+        axis.axhline(points[0]["error"], color=line.colour, lw=1.0, ls=style, label=line.name)
     elif points:
         m, errors = ([point[key] for point in points] for key in ("m", "error"))
         spread = [point["spread"] or 0.0 for point in points]
         marks: dict[str, Any] = {"marker": "o", "ms": 3.5, "capsize": 2}
         axis.errorbar(m, errors, spread, color=line.colour, lw=1.4, elinewidth=1.0, label=line.name, **marks)
+        fewer = [(point["m"], point["error"]) for point in points if point["steps"] < most]
+        if fewer:
+            axis.plot(*zip(*fewer, strict=True), "o", ms=3.5, mfc="white", mec=line.colour, zorder=3)
 
 
 def _lines(names: Mapping[str, str]) -> list[Line]:

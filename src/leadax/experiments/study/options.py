@@ -13,7 +13,8 @@ class Options:
     - `budget`: `smoke`, `hour` or `paper`; `seeds`, `steps`: of each run;
     - `protocol`: a name in `leadax.experiments.study.protocols.PROTOCOLS`;
     - `seed`: of data and weights;
-    - `system`, `methods`, `samples`: only these; None for all that the target has. Samples are points per environment;
+    - `system`, `methods`, `samples`, `sizes`: only these; None for all that the target has. Samples are points per
+      environment, sizes the numbers of environments that are learnt together;
     - `exact`: whether every system gets `steps`, or the cheapest one does and the others get a share of them;
     - `model_steps`: the steps of the Table 1 models that a target starts from; by default as the budget says.
     """
@@ -28,6 +29,7 @@ class Options:
     exact: bool = False
     model_steps: int | None = None
     samples: tuple[int, ...] | None = None
+    sizes: tuple[int, ...] | None = None
 
     def for_system(self, system: str, share_of_steps: Mapping[str, float]) -> "Options":
         """The options for one system, whose steps may be expensive. The budget `paper` has the same steps for all."""
@@ -39,9 +41,10 @@ class Options:
         return [name for name in names if self.methods is None or name in self.methods]
 
     def include(self, row: Row) -> bool:
-        """Whether a row is about the system, methods and samples that were asked for, in any protocol."""
-        sampled = self.samples is None or row["n"] in self.samples
-        return sampled and self.system in (None, row["system"]) and bool(self.choose([row["method"]]))
+        """Whether a row is about the system, methods, samples and sizes that were asked for, in any protocol."""
+        numbers = ((self.samples, row["n"]), (self.sizes, row["m"]))
+        fits = all(wanted is None or number in wanted for wanted, number in numbers)
+        return fits and self.system in (None, row["system"]) and bool(self.choose([row["method"]]))
 
     def effort(self, share_of_steps: Mapping[str, float], row: Row) -> dict[str, int] | None:
         """The work behind the results that would replace a row; None if nothing would replace it."""

@@ -34,7 +34,8 @@ class Target:
     - `title`: which one it is; `budgets`: the seeds and steps of each budget;
     - `runs`: the runs for some options; `table`: from rows to the lines of the table; `sheet`: the table for people;
     - `figures`: from rows and the folder of results to figures by the names of their files; none by default;
-    - `systems`, `methods`, `samples`: those that can be chosen, if any; `protocols`: those that make a difference;
+    - `systems`, `methods`, `samples`, `sizes`: those that can be chosen, if any;
+    - `protocols`: those that make a difference;
     - `share_of_steps`: for systems whose steps are expensive; all steps by default;
     - `needed`: the columns of its rows that other targets do not have;
     - `keep`: called with the runs, their folder and the folder of results, to keep more than rows.
@@ -50,6 +51,7 @@ class Target:
     systems: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     samples: tuple[int, ...] = ()
+    sizes: tuple[int, ...] = ()
     protocols: tuple[str, ...] = tuple(PROTOCOLS)
     share_of_steps: Mapping[str, float] = field(default_factory=dict)
     needed: tuple[str, ...] = ()

@@ -92,7 +92,8 @@ def runs(options: Options) -> list[Run]:
     return [
         _run(options, method, group)
         for method, m, n in PAPER
-        if method in chosen and n * POINTS in (options.samples or SAMPLES) and not (smoke and n > 1)
+        if method in chosen and not (smoke and n > 1)
+        if n * POINTS in (options.samples or SAMPLES) and m in (options.sizes or SIZES)
         for group in _groups(method, m, n)[: 1 if smoke else None]
     ]
 
@@ -113,8 +114,9 @@ def _work(options: Options, method: str, group: Group, folder: Path) -> Sequence
 
 
 def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """One line for each protocol, method, m and n, with the paper's error."""
-    lines = summarise(rows)
+    """One line for each protocol, method, m and n, with the paper's error, whichever was measured first."""
+    methods = list(METHODS_SHOWN)
+    lines = sorted(summarise(rows), key=lambda line: (line["protocol"], line["n"], methods.index(line["method"])))
     for line in lines:
         line["paper"] = PAPER.get((line["method"], line["m"], line["n"] // POINTS))
     return lines
@@ -132,25 +134,30 @@ def sheet(rows: Sequence[Row]) -> Sheet:
 
 def _cells(method: str, found: dict[int, Row]) -> list[str]:
     """Errors of all m, seeds, steps and minutes of one method."""
-    errors = [_cell(found.get(m)) for m in SIZES]
+    mixed = len({(line["seeds"], line["steps"]) for line in found.values()}) > 1
+    errors = [_cell(found.get(m), mixed) for m in SIZES]
     if not METHODS_SHOWN[method].depends_on_m:
         errors[1:] = ["the same"] * (len(SIZES) - 1)
     seconds = [line["seconds"] for line in found.values()]
-    seeds, steps = ("–".join(sorted({str(line[key]) for line in found.values()})) for key in ("seeds", "steps"))
+    seeds, steps = ("–".join(map(str, sorted({line[key] for line in found.values()}))) for key in ("seeds", "steps"))
     return [*errors, seeds, steps, minutes(None if None in seconds else sum(seconds))]
 
 
-def _cell(line: Row | None) -> str:
+def _cell(line: Row | None, mixed: bool) -> str:
+    """An error beside the paper's, and where cells of one method differ in effort, its own."""
     if line is None:
         return ""
     ours, spread = reported(line)
     part = part_of(line["environments"], TOTAL)
-    return f"{with_spread(ours, spread)} ({number(line['paper'])}, {ratio(ours, line['paper'])}){part}"
+    effort = f" [seeds {line['seeds']}, steps {line['steps']}]" if mixed else ""
+    return f"{with_spread(ours, spread)} ({number(line['paper'])}, {ratio(ours, line['paper'])}){part}{effort}"
 
 
 NOTES = (
     "Ours ± seeds (paper, ratio): the smallest test error during training in `paper`, as in the paper, and the last "
-    "one in `clean`. At m = 1 all methods but FT-RNN are One-Per-Env.",
+    "one in `clean`. At m = 1 all methods but FT-RNN are One-Per-Env. Seeds and steps may differ between rows, and "
+    "where they do between the cells of a row, each says its own. In the picture, hollow marks and dotted lines have "
+    "fewer steps than others.",
 )
 
 
@@ -180,5 +187,6 @@ ENVIRONMENTS = Target(
     figures=figures,
     methods=tuple(METHODS_SHOWN),
     samples=SAMPLES,
+    sizes=SIZES,
     protocols=("paper", "clean"),
 )
