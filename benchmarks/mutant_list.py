@@ -41,8 +41,8 @@ MUTANTS = [
     Mutant("rollout/fixed.py", "x = state if here is None else jnp.where(here.where, here.states, state)", "x = state", "tests/rollout"),
     Mutant("rollout/steps.py", "departure = np.where(steps == landing[interval], interval, -1)", "departure = interval", "tests/rollout"),
     Mutant("rollout/bounds.py", "return field(t, nearest, u) - (x - nearest)", "return field(t, nearest, u) + (x - nearest)", "tests/rollout"),
-    Mutant("rollout/bounds.py", "jnp.clip(after, jnp.minimum(low, before), jnp.maximum(high, before))", "jnp.clip(after, low, high)", "tests/rollout"),
-    Mutant("rollout/fixed.py", "stopped_at(bounds, x, _step_or_hold", "stopped_at(None, x, _step_or_hold", "tests/rollout"),
+    Mutant("rollout/bounds.py", "jnp.clip(path, jnp.minimum(low, path[:1]), jnp.maximum(high, path[:1]))", "jnp.clip(path, low, high)", "tests/rollout"),
+    Mutant("model/programs.py", "cut_off(dynamics.forecast(start, along), along.edges)", "dynamics.forecast(start, along)", "tests/model/test_predict.py"),
     Mutant("rollout/tableaux.py", "[[1 / 3], [-1 / 3, 1.0], [1.0, -1.0, 1.0]]", "[[1 / 3], [1 / 3, 1.0], [1.0, -1.0, 1.0]]", "tests/rollout"),
     # penalties
     Mutant("penalties/norms.py", "squares = squares / (_power(self._squares(states), 0.5) + self.epsilon) ** 2", "squares = squares / (_power(self._squares(states), 0.5) + self.epsilon)", "tests/penalties"),

@@ -155,9 +155,8 @@ def test_a_recurrent_net_steps_from_state_to_state(substeps):
                 x, memory = states[k], cell.empty()
             for _ in range(substeps):
                 change, memory = step(jnp.asarray(x), memory)
-                before, x = x, x + gap / substeps * np.asarray(change)
-                if bounds is not None:
-                    x = np.clip(x, np.minimum(bounds[0], before), np.maximum(bounds[1], before))
+                x = x + gap / substeps * np.asarray(change)
+                x = x if bounds is None else np.clip(x, *bounds)
             expected.append(x)
         np.testing.assert_allclose(found, expected, rtol=1e-12)
 

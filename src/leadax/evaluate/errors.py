@@ -15,6 +15,7 @@ from ..methods import Levels, Method
 from ..methods.infer import inferred
 from ..methods.local import Local, forecast
 from ..methods.prepare import Frozen
+from ..rollout import cut_off
 
 
 def squared_error(
@@ -58,8 +59,12 @@ def forecasts(
 def _forecasts(static: Frozen, numbers: PyTree, levels: Levels, batch: Batch, restart: Array | None) -> Array:
     def member(numbers: PyTree, levels: Levels) -> Array:
         method = eqx.combine(numbers, static.tree)
-        one = lambda specific: partial(forecast, method.dynamics(levels.shared, specific))
-        environment = lambda specific, *rest: jax.vmap(one(specific))(*rest)
+
+        def one(specific: PyTree, local: PyTree, along: Batch, restart: Array | None) -> Array:
+            path = forecast(method.dynamics(levels.shared, specific), local, along, restart)
+            return cut_off(path, along.steps.edges)
+
+        environment = lambda specific, *rest: jax.vmap(partial(one, specific))(*rest)
         return jax.vmap(environment)(levels.specific, levels.local, batch, restart)
 
     return jax.vmap(member)(numbers, levels)

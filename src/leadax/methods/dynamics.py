@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, PyTree
 
 from .._types import State, VectorField
 from ..nets import Cell
-from ..rollout import Restart, Steps, departures, rollout, stopped_at
+from ..rollout import Restart, Steps, departures, rollout
 
 DEFAULT_SOLVER = "rk4"
 
@@ -67,7 +67,9 @@ class Recurrence(Dynamics):
             memory = jax.tree.map(lambda kept, new: jnp.where(restarts, new, kept), memory, empty)
             # A cell takes a whole step at once: of inputs that change on the way it sees the mean.
             change, memory = self.cell(x, memory, None if ends is None else jnp.mean(ends, axis=0))
-            forecast = stopped_at(steps.bounds, x, x + size * change)
+            forecast = x + size * change
+            if steps.bounds is not None:
+                forecast = jnp.clip(forecast, *(jnp.broadcast_to(side, x.shape) for side in steps.bounds))
             return (forecast, memory), forecast
 
         rows = (where, states, steps.sizes, steps.inputs, steps.impulses)

@@ -2,12 +2,11 @@
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..methods import Levels, Method
 from ..methods.local import with_constants
-from ..rollout import Solution, Steps, kept_within, solve, solve_forced, stopped_at
+from ..rollout import Solution, Steps, cut_off, kept_within, solve, solve_forced
 
 Constants = Float[Array, "member constant"] | None
 
@@ -21,7 +20,7 @@ def forecast_states(
     def one(levels: Levels, starts: Array, constants: Array | None) -> Array:
         dynamics = method.dynamics(levels.shared, jax.tree.map(lambda a: a[e], levels.specific))
         along = with_constants(steps, constants)
-        return jax.vmap(lambda start: dynamics.forecast(start, along))(starts)
+        return jax.vmap(lambda start: cut_off(dynamics.forecast(start, along), along.edges))(starts)
 
     return jax.vmap(one)(levels._replace(local=()), starts, constants)
 
@@ -39,8 +38,7 @@ def solve_states(
 ) -> Solution:
     """The same by an adaptive solver.
 
-    - `steps`: one per interval, with what acts from outside; their first time is that of the start. Where they have
-      bounds, the solution is cut off there: a solver that goes back and forth at an edge would never end.
+    - `steps`: one per interval, with what acts from outside; their first time is that of the start.
     """
 
     def one(levels: Levels, starts: Array, constants: Array | None) -> Solution:
@@ -54,12 +52,10 @@ def solve_states(
         else:
             forcing = {"inputs": along.inputs, "impulses": along.impulses, "begin": begin}
             solved = lambda start: solve_forced(field, start, clock, **forcing, solver=solver)
-        # A dose may well lead out of the region of the data.
-        bounds = steps.bounds if along.impulses is None else None
-        return jax.vmap(lambda start: _cut_off(solved(start), bounds, start))(starts)
+        return jax.vmap(lambda start: _cut_off(solved(start), along))(starts)
 
     return jax.vmap(one)(levels._replace(local=()), starts, constants)
 
 
-def _cut_off(solution: Solution, bounds: Array | None, start: Array) -> Solution:
-    return solution._replace(states=stopped_at(bounds, jnp.broadcast_to(start, solution.states.shape), solution.states))
+def _cut_off(solution: Solution, steps: Steps) -> Solution:
+    return solution._replace(states=cut_off(solution.states, steps.edges))

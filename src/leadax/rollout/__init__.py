@@ -10,8 +10,8 @@ Diffrax is imported at the top, which takes 0.7 s on top of Equinox, once: impor
 
 from .adaptive import predict as predict
 from .adaptive import solve as solve
+from .bounds import cut_off as cut_off
 from .bounds import kept_within as kept_within
-from .bounds import stopped_at as stopped_at
 from .fixed import rollout as rollout
 from .fixed import runge_kutta_step as runge_kutta_step
 from .forced import solve_forced as solve_forced

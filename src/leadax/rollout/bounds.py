@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from leadax._types import State, VectorField
+from leadax._types import VectorField
 
 
 def kept_within(field: VectorField, bounds: Float[Array, "2 channel"] | None) -> VectorField:
@@ -11,8 +11,8 @@ def kept_within(field: VectorField, bounds: Float[Array, "2 channel"] | None) ->
 
     $$f(t, \\bar x, u) - (x - \\bar x), \\qquad \\bar x = \\min(\\max(x, \\mathrm{low}), \\mathrm{high})$$
 
-    A solution stays finite, because the pull grows with the distance and the rest does not. Steps of a solver need
-    `stopped_at` besides.
+    A forecast stays finite, because the pull grows with the distance and the rest does not. It still leads outside, so
+    that training sees how far; what users get is `cut_off`.
 
     - `bounds`: the lowest and the highest value of each channel; None for no bounds.
 
@@ -32,15 +32,16 @@ def kept_within(field: VectorField, bounds: Float[Array, "2 channel"] | None) ->
     return bounded
 
 
-def stopped_at(bounds: Float[Array, "2 channel"] | None, before: State, after: State) -> State:
-    """The state after a step, which leads from within bounds to their edge at most, and from outside no further out.
+def cut_off(
+    path: Float[Array, "time *space channel"], bounds: Float[Array, "2 channel"] | None
+) -> Float[Array, "time *space channel"]:
+    """A forecast that ends at bounds; where it starts outside of them, at its start.
 
     >>> import jax.numpy as jnp
-    >>> bounds = jnp.array([[-2.0], [2.0]])
-    >>> [float(stopped_at(bounds, jnp.array([x]), jnp.array([9.0]))[0]) for x in (1.0, 3.0, 10.0)]
-    [2.0, 3.0, 9.0]
+    >>> cut_off(jnp.array([[1.0, 3.0], [9.0, 4.0]]), jnp.array([[-2.0, -2.0], [2.0, 2.0]])).tolist()
+    [[1.0, 3.0], [2.0, 3.0]]
     """
     if bounds is None:
-        return after
-    low, high = (jnp.broadcast_to(side.astype(after.dtype), after.shape) for side in bounds)
-    return jnp.clip(after, jnp.minimum(low, before), jnp.maximum(high, before))
+        return path
+    low, high = (jnp.broadcast_to(side.astype(path.dtype), path[:1].shape) for side in bounds)
+    return jnp.clip(path, jnp.minimum(low, path[:1]), jnp.maximum(high, path[:1]))

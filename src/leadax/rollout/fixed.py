@@ -26,7 +26,7 @@ from jaxtyping import Array, Float
 from leadax._types import Inputs, State, Tangent, Time, VectorField
 from leadax.errors import InputError
 
-from .bounds import kept_within, stopped_at
+from .bounds import kept_within
 from .steps import Restart, Steps, departures
 from .tableaux import Tableau, find_tableau
 
@@ -68,7 +68,7 @@ def rollout(
     states = start[None]
     if len(steps.sizes) > 0:
         impulses = None if steps.impulses is None else steps.impulses.astype(start.dtype)
-        states = jnp.concatenate([states, _scan(field, table, start, rows, impulses, anew, steps.bounds)])
+        states = jnp.concatenate([states, _scan(field, table, start, rows, impulses, anew)])
     return states if steps.landing is None else states[steps.landing]
 
 
@@ -120,13 +120,7 @@ def _along(first: Array, change: Array, c: float) -> Array:
 
 
 def _scan(
-    field: VectorField,
-    table: Tableau,
-    start: State,
-    rows: tuple,
-    impulses: Array | None,
-    anew: Restart | None,
-    bounds: Array | None,
+    field: VectorField, table: Tableau, start: State, rows: tuple, impulses: Array | None, anew: Restart | None
 ) -> Array:
     """The state after each step; `rows` are the times, sizes and inputs of the steps, `anew` their restarts."""
     times, _, inputs = rows
@@ -139,7 +133,7 @@ def _scan(
         (t, h, ends), impulse, here = now
         x = state if here is None else jnp.where(here.where, here.states, state)
         x = x if impulse is None else x + jnp.broadcast_to(impulse, x.shape)
-        end = stopped_at(bounds, x, _step_or_hold(field, table, h, (t, x, ends), refuge))
+        end = _step_or_hold(field, table, h, (t, x, ends), refuge)
         return end, end
 
     return jax.lax.scan(advance, start, (rows, impulses, anew))[1]

@@ -33,6 +33,11 @@ class Steps(NamedTuple):
     bounds: Float[Array, "2 channel"] | None = None
     impulses: Float[Array, "step channel"] | None = None
 
+    @property
+    def edges(self) -> Float[Array, "2 channel"] | None:
+        """The bounds that forecasts end at: none where a dose may well lead out of them."""
+        return self.bounds if self.impulses is None else None
+
 
 class Restart(NamedTuple):
     """Scheduled sampling: where a forecast restarts from the data.
