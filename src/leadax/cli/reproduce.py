@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..experiments.study import Options, Outcome, Target
 
 # As in `leadax.experiments.targets.TARGETS`, which a test compares: a wrong name must not have to wait for JAX.
-NAMES = ("table1", "environments", "novel", "linear", "norms", "figures", "coda", "draws", "validation")
+NAMES = ("table1", "baselines", "environments", "novel", "linear", "norms", "figures", "coda", "draws", "validation")
 
 # What every line of `--json` has; null if it was not measured.
 CONTRACT = (
@@ -32,8 +32,9 @@ TargetName = Annotated[
     tyro.conf.Positional,
     tyro.conf.arg(
         metavar="TARGET",
-        help="table1: all methods on three systems. environments: Lotka-Volterra with m = 1, 2, 4, 8 environments and "
-        "n = 1, 2, 4, 8 trajectories of each (Fig. 4, Table S3). novel: new environments (Fig. 5, Table S5). "
+        help="table1: all methods on three systems. baselines: the same search for the settings of each of "
+        "the paper's methods. environments: Lotka-Volterra with m = 1, 2, 4, 8 environments and n = 1, 2, 4, 8 "
+        "trajectories of each (Fig. 4, Table S3). novel: new environments (Fig. 5, Table S5). "
         "linear: test error and bound for m = 1, 2, 4, 8 (Fig. 1, Table S2). norms: other norms in the penalty "
         "(Table S4). figures: what the models of table1 forecast (Figs. 2, 3, S1 to S4). "
         "coda: CoDA's own benchmark, with LEADS. draws: Lotka-Volterra from ten other initial states. "

@@ -15,7 +15,7 @@ from ...describe import describe
 from ...evaluate import evaluate
 from ...methods import Method
 from ...model import Model
-from ...train import fit
+from ...train import ScheduledSampling, fit
 from ..results.rows import Row
 from ..results.summary import error_rows
 from .options import Options
@@ -26,11 +26,24 @@ class Contender(NamedTuple):
     """A method that takes part in an experiment.
 
     - `standardised`: whether it is given states in units of their spread even where the paper's settings have the
-      units of the data. Gates of a recurrent net saturate otherwise.
+      units of the data;
+    - `learning_rate`: another one than the protocol's; `weight_decay`: γ of `leadax.train.loss.loss`;
+    - `last_restart`: the chance of a restart to which scheduled sampling falls at the last step, in place of the
+      protocol's schedule;
+    - `system`: the only one that these settings are meant for; None for all.
     """
 
     method: Method
     standardised: bool = False
+    learning_rate: float | None = None
+    weight_decay: float | None = None
+    last_restart: float | None = None
+    system: str | None = None
+
+    def changes(self) -> dict[str, float]:
+        """What it changes in the way to train."""
+        names = ("learning_rate", "weight_decay", "last_restart")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
 class Data(NamedTuple):
@@ -66,6 +79,7 @@ def learn(
     if contender.standardised:
         defaults = dataclasses.replace(defaults, units=Units.measured(data.train))
     how = training(data.system, options, look_every=50 if look_at_test else options.steps)
+    how = _changed(how, contender, options.steps)
     if optimiser is not None:
         how["optimiser"] = optimiser
     folder.mkdir(parents=True, exist_ok=True)
@@ -90,6 +104,17 @@ def training(system: str, options: Options, **recipe: Any) -> dict[str, Any]:
     return PROTOCOLS[options.protocol].training(system, options.steps, **recipe)
 
 
+def _changed(how: dict[str, Any], contender: Contender, steps: int) -> dict[str, Any]:
+    """The protocol's way to train with what a contender changes in it."""
+    changes: dict[str, Any] = {}
+    if contender.weight_decay is not None:
+        changes["weight_decay"] = contender.weight_decay
+    if contender.last_restart is not None:
+        changes["sampling"] = ScheduledSampling.falling_to(contender.last_restart, steps)
+    rate = {} if contender.learning_rate is None else {"learning_rate": contender.learning_rate}
+    return how | rate | {"recipe": dataclasses.replace(how["recipe"], **changes)}
+
+
 def checkpoint_every(steps: int) -> int:
     """Few steps are steps that take long: a run that was killed should not lose hours.
 
@@ -108,6 +133,7 @@ def settings_of(contender: Contender, system: str, options: Options) -> dict[str
         "steps": options.steps,
         "seeds": options.seeds,
         "seed": options.seed,
+        **contender.changes(),
     }
 
 

@@ -7,28 +7,15 @@ from pathlib import Path
 import jax.random as jr
 
 from ...data import Trajectories
-from ...methods import METHODS, FtNode
 from ...model import Model
 from ...systems import get_system, simulate
 from ..results.curves import Curves
-from .learning import Contender, Data, learn
+from .contenders import CONTENDERS
+from .learning import Data, learn
 from .options import Options
 from .protocols import PROTOCOLS
 
 SYSTEMS = ("lotka-volterra", "gray-scott", "navier-stokes")
-# The paper's seven; FT-NODE with few factors, which is the stronger baseline; and two that readers will ask for.
-CONTENDERS = {
-    "one-for-all": Contender(METHODS["one-for-all"]()),
-    "one-per-env": Contender(METHODS["one-per-env"]()),
-    "ft-rnn": Contender(METHODS["ft-rnn"](), standardised=True),
-    "ft-node": Contender(METHODS["ft-node"]()),
-    "gbml": Contender(METHODS["gbml"]()),
-    "leads-no-min": Contender(METHODS["leads-no-min"]()),
-    "leads": Contender(METHODS["leads"]()),
-    "ft-node (rank 12)": Contender(FtNode(rank=12)),
-    "coda": Contender(METHODS["coda"]()),
-    "maml": Contender(METHODS["maml"]()),
-}
 BUDGETS = {"smoke": (2, 40), "hour": (4, 12_000), "paper": (4, 120_000)}
 # A step on a field costs a hundred times one on a vector. These shares are enough for the protocol `fast`; for the
 # others they are what an hour or two can give.

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from ..study import Target
+from .baselines import BASELINES
 from .coda import CODA
 from .draws import DRAWS
 from .environments import ENVIRONMENTS
@@ -13,5 +14,5 @@ from .novel import NOVEL
 from .table1 import TABLE1
 from .validation import VALIDATION
 
-_EVERY = (TABLE1, ENVIRONMENTS, NOVEL, LINEAR, NORMS, FIGURES, CODA, DRAWS, VALIDATION)
+_EVERY = (TABLE1, BASELINES, ENVIRONMENTS, NOVEL, LINEAR, NORMS, FIGURES, CODA, DRAWS, VALIDATION)
 TARGETS: Mapping[str, Target] = {target.name: target for target in _EVERY}

@@ -10,6 +10,7 @@ from ..results.rows import KEYS, Row
 from ..results.sheets import Sheet, minutes, number, ratio, with_spread
 from ..results.summary import summarise
 from ..study import Options, Run, Target
+from ..study.contenders import GIVEN, taking_part
 from ..study.learning import columns_of, result_rows, settings_of
 from ..study.models import BUDGETS, CONTENDERS, FOLDER, SHARE_OF_STEPS, SYSTEMS, data_of, in_order, run_name, trained
 from ..study.protocols import PROTOCOLS, reported
@@ -48,7 +49,7 @@ ORDER = {"system": SYSTEMS, "protocol": PROTOCOLS, "method": CONTENDERS}
 def runs(options: Options) -> list[Run]:
     """One for each system and method."""
     systems = (options.system,) if options.system else SYSTEMS
-    return [_run(options, system, method) for system in systems for method in options.choose(CONTENDERS)]
+    return [_run(options, system, method) for system in systems for method in options.choose(taking_part(system))]
 
 
 def _run(options: Options, system: str, method: str) -> Run:
@@ -67,7 +68,8 @@ def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
     place = lambda line: tuple(list(order).index(line[key]) for key, order in ORDER.items())
     lines = sorted(summarise(rows, (*KEYS, "parameters")), key=place)
     for line in lines:
-        line["paper_train"], line["paper"] = PAPER.get((line["system"], line["method"]), (None, None))
+        method = line["method"].removesuffix(" (tuned)")
+        line["paper_train"], line["paper"] = PAPER.get((line["system"], method), (None, None))
     return lines
 
 
@@ -111,7 +113,7 @@ def figures(rows: Sequence[Row], place: Path) -> "dict[str, Figure]":
 
     del rows
     found = in_order(curves_of(read_curves(place / CURVES)))
-    return {"table1": learning_curves(found, {name: name for name in CONTENDERS})} if found else {}
+    return {"table1": learning_curves(found, {name: name for name in GIVEN})} if found else {}
 
 
 def keep(runs: Sequence[Run], folder: Path, place: Path) -> None:
