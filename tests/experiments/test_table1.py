@@ -9,7 +9,7 @@ from leadax.experiments.results.rows import write_rows
 from leadax.experiments.study import Options
 from leadax.experiments.study.contenders import GIVEN, taking_part
 from leadax.experiments.study.models import CONTENDERS, SYSTEMS
-from leadax.experiments.targets.table1 import PAPER, runs, sheet, table
+from leadax.experiments.targets.table1 import PAPER, glance, runs, sheet, table
 from leadax.methods import METHODS
 
 
@@ -39,6 +39,21 @@ def test_lines():
     assert other["paper"] is None
     assert tuned["paper"] == 5.87e-3
     assert "2.50e+00" in sheet(rows).text()
+
+
+def test_at_a_glance():
+    """Our error and the paper's for each method; systems with one method are left to the long table."""
+    rows = [row("leads", 0, "a", 1.0), row("coda", 0, "a", 2.0)]
+    alone = {**row("leads", 0, "a", 1.0), "system": "gray-scott"}
+    header, cells, _ = glance([*rows, alone])
+    assert header == ("method", "lotka-volterra, `paper`")
+    assert cells == [("leads", "5.00e-01 (1.16e-03)"), ("coda", "1.00e+00")]
+    header, cells, _ = glance([*rows, alone, {**alone, "method": "gbml"}])
+    assert [cell[1:] for cell in cells] == [
+        ("", "5.00e-01 (6.01e-03)"),
+        ("5.00e-01 (1.16e-03)", "5.00e-01 (2.08e-03)"),
+        ("1.00e+00", ""),
+    ]
 
 
 def test_what_is_printed_is_what_was_asked_for(tmp_path, capsys):

@@ -33,6 +33,7 @@ class Target:
 
     - `title`: which one it is; `budgets`: the seeds and steps of each budget;
     - `runs`: the runs for some options; `table`: from rows to the lines of the table; `sheet`: the table for people;
+    - `glance`: a shorter one, which the page of results shows first;
     - `figures`: from rows and the folder of results to figures by the names of their files; none by default;
     - `systems`, `methods`, `samples`, `sizes`: those that can be chosen, if any;
     - `protocols`: those that make a difference;
@@ -47,6 +48,7 @@ class Target:
     runs: Callable[[Options], Sequence[Run]]
     table: Callable[[Sequence[Row]], list[dict[str, Any]]]
     sheet: Callable[[Sequence[Row]], Sheet]
+    glance: Callable[[Sequence[Row]], Sheet] | None = None
     figures: "Callable[[Sequence[Row], Path], dict[str, Figure]]" = _no_figures
     systems: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()

@@ -14,5 +14,5 @@ from .novel import NOVEL
 from .table1 import TABLE1
 from .validation import VALIDATION
 
-_EVERY = (TABLE1, BASELINES, ENVIRONMENTS, NOVEL, LINEAR, NORMS, FIGURES, CODA, DRAWS, VALIDATION)
+_EVERY = (TABLE1, ENVIRONMENTS, NOVEL, LINEAR, NORMS, FIGURES, BASELINES, DRAWS, VALIDATION, CODA)
 TARGETS: Mapping[str, Target] = {target.name: target for target in _EVERY}

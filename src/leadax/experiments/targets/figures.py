@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..results.forecasts import add_forecasts, keep_forecasts, read_forecasts
@@ -99,8 +100,17 @@ def sheet(rows: Sequence[Row]) -> Sheet:
     return Sheet(header, cells, NOTES)
 
 
+def glance(rows: Sequence[Row]) -> Sheet:
+    """The mean over environments."""
+    groups: dict[tuple[str, ...], list[float]] = {}
+    for line in table(rows):
+        groups.setdefault(tuple(line[k] for k in ("system", "protocol", "method")), []).append(line["mse_test"])
+    cells = [(*group, number(fmean(errors))) for group, errors in groups.items()]
+    return Sheet(("system", "protocol", "method", "error of the forecasts"), cells, NOTES)
+
+
 NOTES = (
-    "Errors are those of the trajectory in the picture, by one seed, over all of its points and channels (only u of "
+    "Errors are those of the trajectories in the picture, by one seed, over all of its points and channels (only u of "
     "Gray–Scott is drawn).",
 )
 
@@ -138,6 +148,7 @@ FIGURES = Target(
     runs=runs,
     table=table,
     sheet=sheet,
+    glance=glance,
     figures=figures,
     systems=tuple(SYSTEMS),
     methods=tuple(CONTENDERS),
