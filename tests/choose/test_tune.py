@@ -125,12 +125,10 @@ def test_less_time_means_fewer_rungs(total, folds):
 
 
 def test_the_last_training_is_as_long_as_what_was_validated():
-    plan = Plan((100, 300, 900), (1, 1, 3), (20.0, 40.0, 60.0), Pace(2.0, 0.01))
-    assert final_steps(plan, 2, 100.0, 1e6, plan.pace) == 900
-    assert final_steps(plan, 1, 100.0, 1e6, plan.pace) == 300
-    assert final_steps(plan, 2, 100.0, 8.0, plan.pace) == 500  # (8 - 2) / (1.2 · 0.01)
-    assert final_steps(plan, 2, 100.0, -5.0, plan.pace) == 100
-    assert final_steps(plan, None, 100.0, 1e6, plan.pace) == 12_000, "as usual, where nothing was measured"
+    pace = Pace(2.0, 0.01)
+    assert final_steps(900, 1e6, pace) == 900
+    assert final_steps(900, 8.0, pace) == 500  # (8 - 2) / (1.2 · 0.01)
+    assert final_steps(900, -5.0, pace) == 100
 
 
 def candidates(method, count, sizes=()):
@@ -161,6 +159,9 @@ def test_groups_with_defaults_come_first():
 # The search, on a clock that only training moves.
 
 
+USUAL_STEPS = 200
+
+
 @dataclass
 class Fake:
     """Trains nothing: each group takes `overhead + steps · pace` seconds, and has errors by a formula."""
@@ -189,7 +190,9 @@ class Fake:
 
     def search(self, minutes=10.0, names=NAMES, folds=3, journal=None, **more):
         total = 60.0 * minutes
-        return Search(spaces(names, DEFAULTS), folds, total, self, journal or Journal({}), clock=self.clock, **more)
+        usual = lambda: USUAL_STEPS
+        found = spaces(names, DEFAULTS)
+        return Search(found, folds, total, self, journal or Journal({}), usual, clock=self.clock, **more)
 
     def clock(self):
         return self.now
@@ -257,6 +260,47 @@ def test_defaults_win_if_they_are_the_best():
     run = fake.search()
     fake_defaults = run.defaults
     assert run.run().candidate in run.defaults
+
+
+def test_defaults_stay_if_nothing_is_clearly_better():
+    """The best of many is better by chance: it has to be so on one trajectory after the other."""
+
+    def lucky(candidate, steps):
+        if candidate.shape.method == "leads" and rate(candidate) == 10:
+            return Score(0.5, each=(2.0, 0.1, 0.1, 0.1, 0.2))  # a smaller mean, by four of five
+        return Score(1.0, each=(1.0,) * 5)
+
+    run = Fake(lucky).search(folds=1)
+    winner = run.run()
+    assert (winner.candidate, winner.steps) == (run.defaults[0], USUAL_STEPS)
+    assert sentence(run.journal, run.defaults).startswith("The defaults of `leads` stay: their error is 100 % of the")
+    assert tried_of(run.journal.records, run.defaults, winner.candidate)[0].candidate == run.defaults[0]
+
+    def sure(candidate, steps):
+        better = rate(candidate) == 10
+        return Score(0.5, each=(0.5, 0.6, 0.4, 0.5, 0.5)) if better else Score(1.0, each=(1.0,) * 5)
+
+    run = Fake(sure).search()
+    winner = run.run()
+    assert rate(winner.candidate) == 10
+    assert winner.steps == run.journal.plan.steps[-1]
+
+
+@pytest.mark.parametrize(
+    ("mine", "expected"),
+    [
+        (Score(0.9, each=(0.9, 0.9)), True),  # a tenth better on both, to the last digit
+        (Score(0.9, each=(0.9,)), False),  # one trajectory says nothing
+        (Score(0.1, 1, (0.1, 0.1)), False),  # it diverged
+        (Score(1.1, each=(0.1, 2.1)), False),  # the mean is worse
+        (Score(0.5, each=(0.0, 1.0)), False),  # an error of zero is one trajectory, too
+        (Score(0.9), True),  # without single errors the mean decides
+    ],
+)
+def test_clearly_better(mine, expected):
+    usual = Score(1.0, each=(1.0,) * len(mine.each))
+    assert mine.clearly_better(usual) == expected
+    assert mine.diverged or mine.clearly_better(Score(1.0, 1, usual.each)), "whatever does not diverge"
 
 
 def test_a_group_that_fails_is_no_crash():
@@ -341,14 +385,14 @@ def test_the_user_may_stop_it(tmp_path):
 
 def test_the_journal_comes_back_as_it_was(tmp_path):
     a = candidates("a", 2, (("width", 4), ("rank", None)))
-    record = Record(1, 300, 2, tuple(a), (Score(0.5), Score(math.inf, 3)), 1.5, 0.01)
+    record = Record(1, 300, 2, tuple(a), (Score(0.5, 0, (0.4, 0.6)), Score(math.inf, 3)), 1.5, 0.01)
     plan = Plan((100, 300), (1, 2), (15.0, 30.0), Pace(1.0, 0.5))
     journal = Journal({"x": 1}, tmp_path, plan, [record], Winner(a[0], 500, 1), 12.5)
     journal.save()
     found = Journal.open({"x": 1}, tmp_path)
     assert (found.plan, found.winner, found.seconds) == (plan, journal.winner, 12.5)
     assert found.records[0].group == record.group
-    assert found.records[0].scores[0] == Score(0.5)
+    assert found.records[0].scores[0] == Score(0.5, 0, (0.4, 0.6))
     assert math.isnan(found.records[0].scores[1].nmse)
     assert found.records[0].scores[1].diverged == 3
 

@@ -42,13 +42,15 @@ class Record:
     def to_json(self) -> dict[str, Any]:
         """Plain JSON; null for an error that is not finite."""
         plain = {name: getattr(self, name) for name in ("rung", "steps", "folds", "seconds", "seconds_per_step")}
-        scores = [[s.nmse if math.isfinite(s.nmse) else None, s.diverged] for s in self.scores]
+        plainly = lambda error: error if math.isfinite(error) else None
+        scores = [[plainly(s.nmse), s.diverged, [plainly(error) for error in s.each]] for s in self.scores]
         return {**plain, "problem": self.problem, "group": [_plain(c) for c in self.group], "scores": scores}
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> "Record":
         """From what `to_json` gave."""
-        scores = tuple(Score(math.nan if nmse is None else nmse, lost) for nmse, lost in document["scores"])
+        number = lambda error: math.nan if error is None else error
+        scores = tuple(Score(number(nmse), lost, tuple(map(number, each))) for nmse, lost, each in document["scores"])
         return cls(**document | {"group": tuple(_candidate(c) for c in document["group"]), "scores": scores})
 
 

@@ -1,7 +1,6 @@
 """The search itself: groups are trained, rung by rung, until one candidate is left or time is over."""
 
 import dataclasses
-import itertools
 import math
 import statistics
 import time
@@ -52,6 +51,7 @@ class Search:
 
     - `spaces`: of each method; `folds`: how many there are; `total`: seconds for everything;
     - `train`: trains a group; `journal`: what is known so far, which is written after each group;
+    - `usual_steps`: those that the first of the defaults takes without a search;
     - `seed`: of the order in which candidates come; `multiple`: as in `regrouped`;
     - `should_stop`: asked about once a second; `watch`: told how it goes; `clock`: the time in seconds.
     """
@@ -61,6 +61,7 @@ class Search:
     total: float
     train: TrainGroup
     journal: Journal
+    usual_steps: Callable[[], int]
     seed: Sequence[int] = (0,)
     multiple: int = 1
     should_stop: Callable[[], bool] = lambda: False
@@ -182,13 +183,18 @@ class Search:
         self.watch(Standing(tuple(self.journal.records), now, rung, rungs, self.elapsed, self.total))
 
     def _chosen(self, plan: Plan) -> Winner:
-        """The best of the highest rung that all defaults have come through; without any, the first default."""
+        """The best of the highest rung that all defaults have come through, if it is clearly better than the first.
+
+        Otherwise the first of the defaults, which also has the number of steps that it has without a search.
+        """
         rung = max((r for r in range(len(plan.steps)) if self._complete(r)), default=0)
         alive = {c: score for c, score in self.journal.scores(rung).items() if math.isfinite(score.nmse)}
-        best = min(alive, key=lambda candidate: alive[candidate].rank, default=self.defaults[0])
-        chosen_in = rung if alive else None
-        steps = final_steps(plan, chosen_in, self.total, self.total - self.elapsed, self._pace(plan, best))
-        return Winner(best, steps, chosen_in)
+        usual = alive.get(self.defaults[0], Score(math.nan))
+        better = {c: score for c, score in alive.items() if score.clearly_better(usual)}
+        best = min(better, key=lambda candidate: better[candidate].rank, default=self.defaults[0])
+        most = plan.steps[rung] if better else self.usual_steps()
+        steps = final_steps(most, self.total - self.elapsed, self._pace(plan, best))
+        return Winner(best, steps, rung if alive else None)
 
     def _complete(self, rung: int) -> bool:
         finite = lambda scores: {c for c in self.defaults if c in scores and math.isfinite(scores[c].nmse)}
@@ -205,4 +211,6 @@ def _program(group: Group, fold: int) -> tuple[Any, ...]:
 def _mean(folds: Sequence[Sequence[Score]]) -> tuple[Score, ...]:
     """The scores of each candidate over folds."""
     mean = lambda values: math.nan if any(map(math.isnan, values)) else statistics.fmean(values)
-    return tuple(Score(mean([s.nmse for s in of]), sum(s.diverged for s in of)) for of in itertools.zip_longest(*folds))
+    each = lambda scores: tuple(error for score in scores for error in score.each)
+    one = lambda scores: Score(mean([s.nmse for s in scores]), sum(s.diverged for s in scores), each(scores))
+    return tuple(map(one, zip(*folds, strict=True)))

@@ -33,14 +33,16 @@ class Tried:
         return {**self.candidate.to_json(), "nmse": self.nmse if math.isfinite(self.nmse) else None, **numbers}
 
 
-def tried_of(records: Sequence[Record], defaults: Sequence[Candidate]) -> tuple[Tried, ...]:
-    """Every candidate with the score of the last rung that it was in; the last rung first, there the best first."""
+def tried_of(
+    records: Sequence[Record], defaults: Sequence[Candidate], winner: Candidate | None = None
+) -> tuple[Tried, ...]:
+    """Every candidate with the score of its last rung: the winner, then those of the last rung, the best first."""
     found: dict[Candidate, Tried] = {}
     ranks: dict[Candidate, Any] = {}
     for record in sorted(records, key=lambda record: record.rung):
         for c, score in zip(record.group, record.scores, strict=False):  # none where time was over
             line = Tried(c, score.nmse, score.diverged, record.rung + 1, record.steps, record.folds, c in defaults)
-            found[c], ranks[c] = line, (-record.rung, score.rank)
+            found[c], ranks[c] = line, (c != winner, -record.rung, score.rank)
     return tuple(sorted(found.values(), key=lambda line: ranks[line.candidate]))
 
 
@@ -64,6 +66,11 @@ def _found(journal: Journal, reference: Candidate) -> str:
     own, other = scores[winner.candidate].nmse, scores.get(reference, Score(math.nan)).nmse
     count = len({candidate for record in journal.records for candidate in record.group})
     how = f"{folds}-fold cross-validation" if folds > 1 else "held-out data"
+    if winner.candidate == reference and any(score.rank < scores[reference].rank for score in scores.values()):
+        return (
+            f"The defaults of `{reference.shape.method}` stay: their error is {_percent(own)} of the variance ({how}), "
+            f"and none of {count - 1} other candidates is clearly better on these data."
+        )
     text = f"`{winner.candidate}` is the best of {count}: its error is {_percent(own)} of the variance ({how})"
     if winner.candidate == reference:
         return f"{text}; these are the defaults."

@@ -27,7 +27,7 @@ METHODS = ("leads", "coda", "one-per-env", "one-for-all")
 
 
 class Tuned(NamedTuple):
-    """The model of the winner, trained on all data, and all that was tried, the best first."""
+    """The model of the winner, trained on all data, and all that was tried: the winner first, then the best."""
 
     model: Model
     tried: tuple[Tried, ...]
@@ -46,6 +46,8 @@ def tune(
     watch: Callable[[Standing], None] = lambda standing: None,
 ) -> Tuned:
     """Search for a method and its settings by cross-validation, and train the winner on all data.
+
+    The defaults of the first method win, unless others are clearly better.
 
     **Arguments**
 
@@ -87,8 +89,9 @@ class Found:
 
     @property
     def tried(self) -> tuple[Tried, ...]:
-        """All that was tried, the best first."""
-        return tried_of(self.journal.records, [space.default for space in self.task.spaces])
+        """All that was tried, the winner first, then the best."""
+        defaults = [space.default for space in self.task.spaces]
+        return tried_of(self.journal.records, defaults, self.winner.candidate)
 
     @property
     def sentence(self) -> str:
@@ -134,6 +137,7 @@ def search(
             60.0 * minutes,
             task,
             journal,
+            task.usual_steps,
             seed=key_numbers(task.key),
             multiple=multiple_for(task.seeds),
             should_stop=task.monitor.should_stop,

@@ -11,10 +11,10 @@ from ..data.holdouts import folds
 from ..defaults import chosen_for
 from ..describe import describe
 from ..errors import InputError
-from ..evaluate import evaluate
+from ..evaluate import Evaluation, evaluate
 from ..methods.settings import positive
 from ..records import Snapshot
-from ..train import Monitor, Recipe, Times, fit_side_by_side
+from ..train import Monitor, Recipe, Times, fit_side_by_side, usual_steps
 from ..train.request import chosen_defaults
 from .rungs import Score
 from .search import Measured
@@ -92,7 +92,16 @@ class Tuning:
         # The first look comes after compilation.
         taken = history[-1].step - history[0].step
         pace = (history[-1].seconds - history[0].seconds) / taken if taken else history[-1].seconds / steps
-        return Measured(tuple(Score(error.nmse, error.diverged) for error in errors), pace)
+        return Measured(tuple(map(_score, errors)), pace)
+
+    def usual_steps(self) -> int:
+        """The steps that the first method takes by default on all data."""
+        method = self.spaces[0].method(self.spaces[0].default)
+        return usual_steps(method, self.train, key=self.key, defaults=chosen_for(self.train, self.net))
+
+
+def _score(errors: Evaluation) -> Score:
+    return Score(errors.nmse, errors.diverged, tuple(errors.nmse_per_trajectory.mean(axis=0).tolist()))
 
 
 def rate_of(candidate: Candidate) -> Times:

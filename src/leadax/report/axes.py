@@ -1,9 +1,12 @@
-"""Numbers along logarithmic axes."""
+"""Numbers along logarithmic axes, and dates along time axes."""
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+# Days of the years 2 and 9998: Matplotlib rounds to whole years, and cannot go beyond 1 and 9999.
+CALENDAR = (-718_797, 2_932_166)
 
 
 def plain_numbers(axis: "Axes") -> None:
@@ -19,3 +22,17 @@ def plain_numbers(axis: "Axes") -> None:
     axis.yaxis.set_major_locator(LogLocator(subs=ticks))
     axis.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
     axis.yaxis.set_minor_formatter(NullFormatter())
+
+
+def dates_along(axis: "Axes") -> None:
+    """Dates in place of days since 1970-01-01, which is what both our data and Matplotlib count.
+
+    Days that the calendar does not reach stay numbers.
+    """
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    if not CALENDAR[0] <= axis.get_xlim()[0] <= axis.get_xlim()[1] <= CALENDAR[1]:
+        return
+    locator = AutoDateLocator(minticks=2, maxticks=5)
+    axis.xaxis.set_major_locator(locator)
+    axis.xaxis.set_major_formatter(ConciseDateFormatter(locator))

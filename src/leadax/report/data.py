@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data import Trajectories
+from ..data.dates import ATTRIBUTE, are_dates
+from ..data.dates import shown as when
 from ..errors import InputError
+from .axes import dates_along
 from .fields import space_time
 from .lines import MAX_COLUMNS, input_lines, lines
 from .page import Page
@@ -99,6 +102,8 @@ def _space_time(data: Trajectories, channel: int) -> "Figure":
         axis.set_ylabel("x")
         axis.set_title(label(data.environments[e], 80), loc="left")
     axes[-1].set_xlabel("time")
+    if are_dates(data.attributes):
+        dates_along(axes[-1])
     figure.colorbar(axes[0].collections[0], ax=axes, label=label(data.channels[channel], 30))
     return figure
 
@@ -108,16 +113,17 @@ def _facts(data: Trajectories) -> dict[str, str]:
     lengths = data.lengths[data.lengths > 0]
     inputs = list(zip(data.input_names, data.input_kinds, strict=True))
     missing = 1 - data.observed.sum() / (lengths.sum() * np.prod(data.state_shape))
+    dated = are_dates(data.attributes)
     return {
         "environments": str(len(data.environments)),
         "trajectories per environment": span(data.counts),
         "points per trajectory": span(lengths),
-        "time": f"{np.nanmin(data.times):g} to {np.nanmax(data.times):g}",
+        "time": " to ".join(when(float(t), as_date=dated) for t in (np.nanmin(data.times), np.nanmax(data.times))),
         "channels": ", ".join(map(short, data.channels)),
         **({"inputs": ", ".join(f"{short(name)} ({kind})" for name, kind in inputs)} if inputs else {}),
         "grid": " × ".join(map(str, data.space)) or "none",
         "values": f"{np.nanmin(data.states):.4g} to {np.nanmax(data.states):.4g}",
         "missing": f"{missing:.1%}",
-        **dict(data.attributes),
+        **{key: text for key, text in data.attributes.items() if key != ATTRIBUTE},
         "fingerprint": data.fingerprint,
     }

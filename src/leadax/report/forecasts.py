@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..data import Trajectories
+from ..data.dates import are_dates
 from .style import drawable
 
 if TYPE_CHECKING:
@@ -17,13 +18,15 @@ class Forecasts(NamedTuple):
 
     - `environment`: where it was observed;
     - `times`: `(time,)`; `truth`: `(time, *space, channel)`, NaN where nothing was observed;
-    - `predicted`: the forecast of each method, shaped like `truth`; NaN where it is not finite.
+    - `predicted`: the forecast of each method, shaped like `truth`; NaN where it is not finite;
+    - `dated`: whether times are days since 1970-01-01, to be drawn as dates.
     """
 
     environment: str
     times: np.ndarray
     truth: np.ndarray
     predicted: dict[str, np.ndarray]
+    dated: bool = False
 
 
 def forecast_first(models: "Mapping[str, Model]", test: Trajectories, most: int) -> list[Forecasts]:
@@ -37,7 +40,7 @@ def forecast_first(models: "Mapping[str, Model]", test: Trajectories, most: int)
     for e, name in enumerate(shown.environments):
         start, end = int(starts[e]), int(shown.lengths[e, 0])
         of_models = {method: states[e, : end - start] for method, states in predicted.items()}
-        found.append(Forecasts(name, times[e, start:end], truth[e, start:end], of_models))
+        found.append(Forecasts(name, times[e, start:end], truth[e, start:end], of_models, are_dates(test.attributes)))
     return found
 
 

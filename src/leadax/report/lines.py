@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data import Trajectories
+from ..data.dates import are_dates
 from ..data.input_series import HELD, impulse_channel
+from .axes import dates_along
 from .style import COLOURS, drawable, label, new_figure, short, which_of
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ def lines(data: Trajectories, shown: range, most_rows: int) -> "tuple[str, Figur
         if plane:
             _phase_portrait(row[-1], drawn, e)
     for axis in axes[-1, : len(shown)]:
-        axis.set_xlabel("time")
+        _label_time(axis, data)
     if plane:
         axes[-1, -1].set_xlabel(names[0])
     return _caption(data, shown, rows, plane=plane), figure
@@ -53,10 +55,16 @@ def input_lines(data: Trajectories, most_rows: int) -> "tuple[str, Figure]":
         for c, axis in enumerate(row):
             _input_over_time(axis, drawn, e, c)
     for axis in axes[-1]:
-        axis.set_xlabel("time")
+        _label_time(axis, data)
     names = ", ".join(short(name) for name in data.input_names[:columns])
     first = f" (the first {columns} of {len(data.input_names)} inputs)" if columns < len(data.input_names) else ""
     return f"Inputs: {names}{first} over time: {which_of(len(data.environments), rows)}", figure
+
+
+def _label_time(axis: "Axes", data: Trajectories) -> None:
+    axis.set_xlabel("time")
+    if are_dates(data.attributes):
+        dates_along(axis)
 
 
 def _input_over_time(axis: "Axes", data: Trajectories, e: int, c: int) -> None:

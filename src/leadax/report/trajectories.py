@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from .axes import dates_along
 from .forecasts import Forecasts
 from .numbers import listed
 from .style import TRUTH, label, method_colours, new_figure, panel_grid, short, span_of, styled
@@ -66,6 +67,8 @@ def _draw(axis: "Axes", forecast: Forecasts, c: int, colours: dict[str, str]) ->
         axis.plot(forecast.times, states[:, c], color=colours[name], lw=1.2, label=label(name, 40))
     axis.plot(times[:1], truth[:1], "o", ms=5, mfc="white", mec="#222222", zorder=5, ls="", label="start")
     axis.set_ylim(*limits_of(forecast, c))
+    if forecast.dated:
+        dates_along(axis)
 
 
 def limits_of(forecast: Forecasts, c: int) -> tuple[float, float]:

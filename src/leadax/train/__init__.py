@@ -2,6 +2,7 @@
 
 from .fit import fit as fit
 from .fit import fit_side_by_side as fit_side_by_side
+from .fit import usual_steps as usual_steps
 from .optimisers import Times as Times
 from .recipe import Interrupted as Interrupted
 from .recipe import Monitor as Monitor

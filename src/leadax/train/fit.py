@@ -80,6 +80,13 @@ def fit(
     return carry_out(request, method, learning_rate, run, monitor)
 
 
+def usual_steps(method: Method, train: Trajectories, *, key: PRNGKey, defaults: Defaults | None = None) -> int:
+    """The number of gradient steps that `fit` takes if none is given."""
+    chosen = chosen_defaults(train, defaults, None, ())
+    request = Request(train, key, None, 1, None, None, None, chosen, Recipe(), None)
+    return Trainer.of(request, [method], [None]).request.number_of_steps
+
+
 def carry_out(
     request: Request,
     method: Method,
