@@ -9,8 +9,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..evaluate import Evaluation
-
-SIGNIFICANCE = 0.05
+from .paired import SIGNIFICANCE, chance
 
 
 class Rival(NamedTuple):
@@ -38,9 +37,8 @@ def verdict(evaluations: Mapping[str, Evaluation], yardsticks: Mapping[str, Eval
 
     Errors are normalised: each channel's is divided by its variance.
 
-    Two methods are compared on each test trajectory, by their mean errors over seeds. If both were equally good, each
-    would win half of the trajectories (a sign test). The difference must also exceed the spread between seeds, which
-    is unknown if there is only one.
+    Two methods are compared on each test trajectory, by their mean errors over seeds (see `chance`). The difference
+    must also exceed the spread between seeds, which is unknown if there is only one.
 
     **Arguments**
 
@@ -52,7 +50,7 @@ def verdict(evaluations: Mapping[str, Evaluation], yardsticks: Mapping[str, Eval
     >>> of = lambda error: Evaluation(np.full((2, 1, 9, 1, 1), error), counts, ("e",), "clean", ("x",), one, one)
     >>> print(verdict({"leads": of(1.0), "one-for-all": of(3.0)}))
     Use `leads`: the error of `one-for-all` is 3 times as large, and `leads` is better on 9 of 9 test trajectories; the
-    probability of this happening by chance is 0.004.
+    probability of this happening by chance is less than 1e-6.
     """
     if not evaluations:
         raise InputError("there is nothing to compare: evaluate at least one method")
@@ -142,12 +140,9 @@ def _rank(error: float) -> float:
 
 
 def _rival(name: str, best: Evaluation, other: Evaluation) -> Rival:
-    from scipy.stats import binomtest  # takes a second to import
-
-    errors = [np.nan_to_num(e.nmse_per_trajectory.mean(axis=0), nan=np.inf, posinf=np.inf) for e in (best, other)]
-    wins, losses = int(np.sum(errors[0] < errors[1])), int(np.sum(errors[0] > errors[1]))
-    chance = float(binomtest(wins, wins + losses).pvalue) if wins > losses else 1.0
-    return Rival(name, wins, wins + losses, chance, _within_spread(best, other))
+    errors, others = (np.nan_to_num(e.nmse_per_trajectory.mean(axis=0), nan=np.inf) for e in (best, other))
+    wins, losses = int(np.sum(errors < others)), int(np.sum(errors > others))
+    return Rival(name, wins, wins + losses, chance(errors, others), _within_spread(best, other))
 
 
 def _within_spread(one: Evaluation, other: Evaluation) -> bool:
