@@ -82,3 +82,8 @@ def test_no_more_folds_than_trajectories():
     assert np.isnan(future.states[:, :, 1:8]).all()
     with pytest.raises(InputError, match="at least two folds, got 1"):
         folds(numbered(2, 2, 4), 1)
+
+
+def test_a_part_that_leaves_nothing_to_learn_from():
+    with pytest.raises(InputError, match="holding out 75% of the trajectories leaves none of the 2 of env"):
+        hold_out(numbered(2, 2, 9), 0.75)

@@ -39,6 +39,11 @@ def simulated(field, environments, starts=((1.0, 0.5), (-0.6, 1.2), (1.4, -0.9))
     return lx.Trajectories.from_arrays(times, np.array([[solve(p, x) for x in starts] for p in environments]))
 
 
+def anything(terms, channels):
+    """A regression in which each of these terms may be in each channel, and differ between environments."""
+    return np.tile(np.eye(terms), (channels, 1, 1)), np.ones(terms, bool), np.ones((terms, channels), bool)
+
+
 def duffing(x, a):
     return x[1], -0.2 * x[1] - a * x[0] - 0.5 * x[0] ** 3
 
@@ -66,7 +71,7 @@ def test_environments_that_are_alike_learn_from_each_other():
     terms = [rng.normal(size=(6, 4)) for _ in range(20)]
     truth = rng.normal(size=(4, 1))
     noisy = [Equations(p, p @ truth + 0.5 * rng.normal(size=(6, 1))) for p in terms]
-    common, own, _ = regression(noisy, np.eye(4), np.ones(4, bool))
+    common, own, *_ = regression(noisy, *anything(4, 1))
     assert np.abs(common - truth).max() < 0.25
     assert np.abs(own).max() < 0.1
     alone = np.array([np.linalg.lstsq(p, y, rcond=None)[0] for p, y in noisy])
@@ -80,7 +85,7 @@ def test_effects_are_the_posterior_mean():
     squares, products = np.stack([p.T @ p for p, _ in data]), np.stack([p.T @ y for p, y in data])
     normal = Normal(squares, products, sum(float(y @ y) for _, y in data), 20.0)
     a, b = np.array([0.7, 0.2, 1.1]), np.array([0.4, 0.9, 0.1])
-    found = effects(normal, Widths(0.04, a, b, np.ones(3, bool)), rounds=1)
+    found = effects(normal, Widths(0.04, a, b, *2 * [np.ones(3, bool)]), rounds=1)
     rows = [np.hstack([p, *[p if k == e else np.zeros_like(p) for k in range(4)]]) for e, (p, _) in enumerate(data)]
     stacked, right = np.vstack(rows), np.concatenate([y for _, y in data])
     covariance = np.linalg.inv(stacked.T @ stacked / 0.04 + np.diag(np.concatenate([a, b, b, b, b]) ** -2.0))
@@ -108,8 +113,8 @@ def test_evidence_is_the_density_of_the_data():
         covariance = every @ np.diag(widths.common**2) @ every.T + same * (every @ np.diag(widths.own**2) @ every.T)
         return multivariate_normal(cov=covariance + widths.variance * np.eye(15)).logpdf(np.concatenate(seen))
 
-    one = Widths(0.3, np.array([0.7, 0.2]), np.array([0.4, 0.9]), np.ones(2, bool))
-    other = Widths(0.1, np.array([1.7, 0.4]), np.array([0.1, 0.3]), np.ones(2, bool))
+    one = Widths(0.3, np.array([0.7, 0.2]), np.array([0.4, 0.9]), *2 * [np.ones(2, bool)])
+    other = Widths(0.1, np.array([1.7, 0.4]), np.array([0.1, 0.3]), *2 * [np.ones(2, bool)])
     np.testing.assert_allclose(evidence(normal, one) - evidence(normal, other), density(one) - density(other))
 
 
@@ -140,7 +145,8 @@ def test_noisy_positive_data_are_short_in_their_own_units():
             for raw in (False, True) for each in (law._replace(raw=raw),)}  # fmt: skip
     assert fits[True].coefficients.evidence > fits[False].coefficients.evidence + 3
     chosen = fitted_for(points, law, points.complete, noise)
-    np.testing.assert_array_equal(chosen.coefficients.common, fits[True].coefficients.common)
+    # That those who can be infected become fewer in proportion to themselves needs fewer terms, and is preferred.
+    assert chosen.law.vanishing[0]
 
 
 @pytest.mark.parametrize("level", [0.0, 0.05])
@@ -163,7 +169,7 @@ def test_only_what_differs_is_an_environments_own():
     terms = [rng.normal(size=(12, 3)) for _ in rates]
     noisy = [Equations(p, p @ np.array([[1.0 + r], [2.0], [0.0]]) + 0.3 * rng.normal(size=(12, 1)))
              for p, r in zip(terms, rates, strict=True)]  # fmt: skip
-    common, own, _ = regression(noisy, np.eye(3), np.ones(3, bool))
+    common, own, *_ = regression(noisy, *anything(3, 1))
     np.testing.assert_allclose(common[:, 0], [1, 2, 0], atol=0.15)
     np.testing.assert_allclose(own[:, 0, 0], rates, atol=0.35)
     assert np.sqrt(np.mean(own[:, 1:, 0] ** 2)) < 0.1 < 0.5 < np.sqrt(np.mean(own[:, 0, 0] ** 2))
@@ -211,6 +217,50 @@ def test_environments_differ_in_terms_of_as_low_a_degree_as_they_can(law, differ
     own = np.abs(found.coefficients.own).max(axis=(0, 2))
     highest = max(degree for degree, size in zip((0, *degrees_of(2, 3)), own, strict=True) if size > 1e-3)
     assert highest == differing
+
+
+def amounts(law, level):
+    """Two amounts with starts far from and near to 0, and noise."""
+    data = simulated(law, (0.8, 1.0, 1.2), starts=((0.05, 0.6), (1.8, 0.3), (0.6, 1.7)), times=np.linspace(0, 6, 19))
+    noise = level * np.random.default_rng(5).normal(size=data.states.shape)
+    data = dataclasses.replace(data, states=data.states + noise)
+    units = Units.measured(data)
+    points = Points.of(data, units, LAYOUT)
+    law = Law(2, points.region, points.median_gap)
+    return points, fitted_for(points, law, points.complete, tuple(level / np.array(units.scale)), quick=True)
+
+
+def test_what_grows_in_proportion_to_itself_stays_at_nothing():
+    """Logistic growth; and what flows in, beside it, which does not."""
+    logistic = lambda x, a: (a * x[0] * (1 - x[0]), 0.5 - x[1] * x[0])
+    points, found = amounts(logistic, 0.02)
+    assert points.amounts.all()
+    assert found.law.vanishing == (True, False)
+    # Nothing comes from nothing, at any amount of the other.
+    nothing = np.stack([np.full(5, points.zero[0]), np.linspace(*(side[1] for side in points.region), 5)], axis=1)
+    terms = found.law._replace(region=(tuple(points.zero), points.region[1])).terms(nothing, np.zeros((5, 0)))
+    rates = terms @ found.coefficients.whole
+    assert np.abs(rates[..., 0]).max() < 1e-4 < 0.1 < np.abs(rates[..., 1]).min()
+
+
+def test_signed_states_are_no_amounts():
+    points, found = amounts(lambda x, a: (x[1], -a * x[0]), 0.02)
+    assert not points.amounts.any()
+    assert not found.law.vanishing
+
+
+def test_a_polynomial_reaches_down_to_nothing():
+    """The law of what grows in proportion to itself holds between 0 and the data, too."""
+    starts = ((0.2, 1.0), (0.3, 0.7), (1.6, 0.4))
+    data = simulated(lambda x, a: (a * x[0] * (1 - x[0]), -0.3 * x[1]), (0.8, 1.2), starts)
+    noise = 0.01 * np.random.default_rng(0).normal(size=data.states.shape)
+    data = dataclasses.replace(data, states=data.states + noise)
+    units = Units.measured(data)
+    layout = dataclasses.replace(LAYOUT, noise=tuple(0.01 / np.array(units.scale)))
+    found = best_polynomial(data, units, layout)
+    nothing = Points.of(data, units, layout).zero
+    assert found.degree == 2
+    assert found.region[0][0] <= nothing[0] < units.standard(data.states)[..., 0].min()
 
 
 def test_sensitivities_against_differences():
@@ -275,7 +325,7 @@ def test_the_flow_itself_makes_coefficients_exact():
     data = simulated(oscillator, (0.5, 1.0), times=np.linspace(0, 6, 16))
     points = Points.of(data, Units.ones(2), LAYOUT)
     terms = Law(3, points.region, 0.4).terms
-    along_spline = regression(equations(points, terms, points.region, points.complete), np.eye(10), np.ones(10, bool))
+    along_spline = regression(equations(points, terms, points.region, points.complete), *anything(10, 2))
     along_flow = [fitted(points, Law(3, points.region, h), points.complete) for h in (0.4, 0.1)]
     # The terms 1, x, y, x², xy, y², x³, x²y, …: μ(1 − x²)y has −μ √2 / FALL² of the product of Hermite polynomials.
     wrong = [np.abs((c.common + c.own)[:, 7, 1] + np.array([0.5, 1.0]) * np.sqrt(2) * 16).max()

@@ -62,6 +62,12 @@ def _fraction(how: Any) -> float | None:
 def _trajectories(data: Trajectories, fraction: float) -> tuple[Trajectories, Trajectories]:
     # The last ones: the same for all environments, whose i-th trajectories may share their initial state.
     counts = [max(1, round(fraction * int(count))) for count in data.counts]
+    for name, total, held in zip(data.environments, data.counts, counts, strict=True):
+        if held >= total:
+            raise InputError(
+                f"holding out {fraction:.0%} of the trajectories leaves none of the {total} of environment `{name}` to "
+                "learn from: hold out a smaller part"
+            )
     kept = [range(int(total) - held) for total, held in zip(data.counts, counts, strict=True)]
     held = [range(int(total) - held, int(total)) for total, held in zip(data.counts, counts, strict=True)]
     return data.choose(kept), data.choose(held)

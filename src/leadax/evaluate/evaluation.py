@@ -97,13 +97,15 @@ class Evaluation:
 
     @property
     def nmse(self) -> float:
-        """The mean over channels of their normalised errors."""
-        return float(np.mean(list(self.nmse_per_channel.values())))
+        """The mean over channels of their normalised errors; channels that were never observed are left out."""
+        return float(self.nmse_per_seed.mean())
 
     @property
     def nmse_per_seed(self) -> np.ndarray:
         """Of each member."""
-        return (_mean(self.channel_sums, self.channel_counts, axis=(1, 2, 3)) / self.variances).mean(axis=-1)
+        per = _mean(self.channel_sums, self.channel_counts, axis=(1, 2, 3)) / self.variances
+        seen = self.channel_counts.sum(axis=(0, 1, 2)) > 0
+        return per[:, seen].mean(axis=-1) if seen.any() else np.full(len(per), np.nan)
 
     @property
     def r2(self) -> float:

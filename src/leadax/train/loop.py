@@ -16,7 +16,7 @@ from ..data import Trajectories
 from ..data.batch import Batch
 from ..data.units import Units
 from ..errors import RunError
-from ..evaluate import summarise
+from ..evaluate import Evaluation, summarise
 from ..evaluate.errors import error_sums, known_points
 from ..methods import Levels, Method
 from ..records import Config, Snapshot
@@ -52,11 +52,11 @@ class HeldOut(NamedTuple):
     warmup: int
     train: Batch
 
-    def errors(self, method: Method, levels: Levels) -> np.ndarray:
-        """The mean squared error of each member."""
+    def evaluated(self, method: Method, levels: Levels) -> Evaluation:
+        """The errors of each member."""
         levels = with_population(method, levels, self.train)
         sums = error_sums(method, levels, self.batch, known_points(self.batch, self.warmup))
-        return summarise(sums, self.batch, self.units, self.data, self.protocol, self.warmup).mse_per_seed
+        return summarise(sums, self.batch, self.units, self.data, self.protocol, self.warmup)
 
 
 class Best(NamedTuple):
@@ -238,18 +238,19 @@ class Loop:
 
     def _look(self, state: TrainState, progress: Progress, step: int, seconds: float) -> None:
         method, held_out = self.task.method, (self.task.test, self.task.validation)
-        test, validation = (None if data is None else data.errors(method, state.levels) for data in held_out)
+        test, validation = (None if data is None else data.evaluated(method, state.levels) for data in held_out)
         if self.best is not None and validation is not None:
-            self.best = self.best.improved(state.levels, validation, step)
+            # Normalised: otherwise the channel with the largest numbers would decide alone.
+            self.best = self.best.improved(state.levels, validation.nmse_per_seed, step)
         each = lambda values: tuple(float(value) for value in values)
         snapshot = Snapshot(
             step=step,
             loss=each(progress.loss),
             error=each(progress.terms.error.mean(axis=1)),
             penalty=each(progress.terms.penalty.sum(axis=1)),
-            test=None if test is None else each(test),
+            test=None if test is None else each(test.mse_per_seed),
             seconds=seconds,
-            validation=None if validation is None else each(validation),
+            validation=None if validation is None else each(validation.mse_per_seed),
         )
         self.history.append(snapshot)
         if self.folder:

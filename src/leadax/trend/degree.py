@@ -114,7 +114,7 @@ def _curved_as_far_as_it_holds(points: Points, law: Law) -> tuple[Law, Fit]:
     found, wider = (fitted_for(points, each, points.complete, None) for each in (law, wide))
     if wider.rest < EXACT and wider.strays <= found.strays:
         law, found = wide, wider
-    return law._replace(own=found.own), found
+    return found.law, found
 
 
 def _of_noisy(points: Points, noise: tuple[float, ...]) -> Polynomial:
@@ -142,7 +142,8 @@ def _of_noisy(points: Points, noise: tuple[float, ...]) -> Polynomial:
             best, found = law, wide
     if not _explains(found) and held_out_error(points, best, noise) > USELESS:
         return Polynomial(0)
-    return Polynomial(best.degree, None if best.degree == 1 else best.region, found.rest, zero=best.zero)
+    region = None if best.degree == 1 else _down_to_none(points, found.law)
+    return Polynomial(best.degree, region, found.rest, zero=best.zero)
 
 
 def _stays(points: Points, wide: Law, wider: Fit, law: Law, found: Fit) -> bool:
@@ -168,6 +169,13 @@ def _widened(region: Region) -> Region:
     return tuple((low - margin).tolist()), tuple((high + margin).tolist())
 
 
+def _down_to_none(points: Points, law: Law) -> Region:
+    """The region of a law, with 0 for what vanishes there: the law holds between it and the data, too."""
+    low, high = law.region
+    vanishing = [*law.vanishing, *(False for _ in low[len(law.vanishing) :])]
+    return tuple(min(a, b) if c else a for a, b, c in zip(low, points.zero.tolist(), vanishing, strict=True)), high
+
+
 def _with_steps(points: Points, law: Law) -> Polynomial:
     """The polynomial with steps that are as fine as it gains from: twice as fine if half of the rest goes."""
     at = lambda finer: law._replace(longest=points.median_gap / finer)
@@ -175,4 +183,4 @@ def _with_steps(points: Points, law: Law) -> Polynomial:
     finer, now = 1, rest(1)
     while finer < FINEST and (less := rest(2 * finer)) < WORTH_FINER * now:
         finer, now = 2 * finer, less
-    return Polynomial(law.degree, law.region, now, finer, law.zero)
+    return Polynomial(law.degree, _down_to_none(points, law), now, finer, law.zero)

@@ -28,18 +28,26 @@ class Normal(NamedTuple):
 class Widths(NamedTuple):
     """The variance of what equations leave, and the widths of the priors of common and of own coefficients.
 
-    - `differ`: in which coefficients environments may differ at all.
+    - `differ`: in which coefficients environments may differ at all; `present`: which ones there are at all.
     """
 
     variance: float
     common: Float[np.ndarray, " coefficient"]
     own: Float[np.ndarray, " coefficient"]
     differ: Bool[np.ndarray, " coefficient"]
+    present: Bool[np.ndarray, " coefficient"]
 
     @classmethod
-    def wide(cls, differ: Bool[np.ndarray, " coefficient"], variance: float = 1e-3) -> "Widths":
+    def wide(
+        cls,
+        differ: Bool[np.ndarray, " coefficient"],
+        present: Bool[np.ndarray, " coefficient"],
+        variance: float = 1e-3,
+    ) -> "Widths":
         """Where the search for widths begins."""
-        return cls(variance, np.ones(len(differ)), np.where(differ, 0.3, NARROWEST), differ)
+        differ = differ & present
+        widest = np.where(present, 1.0, NARROWEST), np.where(differ, 0.3, NARROWEST)
+        return cls(variance, *widest, differ, present)
 
 
 class Effects(NamedTuple):
@@ -92,9 +100,10 @@ def _round(normal: Normal, widths: Widths) -> Effects:
     sure = lambda spread, width: np.clip(1 - widths.variance * spread / width**2, LEAST_SURE, 1.0)
     new = Widths(
         _variance(normal, common + own, widths.variance * of_both),
-        _width(common**2 / sure(np.diag(covariance), widths.common)),
+        np.where(widths.present, _width(common**2 / sure(np.diag(covariance), widths.common)), NARROWEST),
         np.where(widths.differ, _width(np.sum(own**2, axis=0) / np.sum(sure(of_own, widths.own), axis=0)), NARROWEST),
         widths.differ,
+        widths.present,
     )
     return Effects(common, own, new)
 

@@ -21,23 +21,22 @@ CLEARLY = 3.0  # how much larger the logarithm of how likely data are must be, t
 
 
 class Fit(NamedTuple):
-    """Coefficients, and what they leave.
+    """Coefficients, the law that they are of, and what they leave.
 
     - `rest`: the root mean square of the rates that are left unexplained, beyond the noise, where those that are to be
       explained have size one;
     - `misfit`: the mean square of what is left, in units of the noise; None for data without noise;
     - `length`: of the stretches that were forecast, in intervals;
     - `widths`: how many priors have a width that was found from the data;
-    - `own`: the highest degree of terms in which environments differ, None for that of the law;
     - `strays`: the share of forecasts from around the data that run away, where it was looked at.
     """
 
     coefficients: Coefficients
+    law: Law
     rest: float
     misfit: float | None = None
     length: int = 1
     widths: int = 0
-    own: int | None = None
     strays: float = 0.0
 
     @property
@@ -67,9 +66,10 @@ def fitted_for(
 ) -> Fit:
     """The fit from each point to the next; for noisy data, that of whole stretches.
 
-    A law is short in standard units, or in those of the data if that makes the data clearly more likely. Environments
-    differ in terms of a low degree where that is better: what each of them has seen of noise, or of a law that is no
-    polynomial, would otherwise become a difference, which leads astray wherever its few trajectories have not been.
+    A law is short in standard units, or in those of the data if that makes the data clearly more likely. Amounts grow
+    in proportion to themselves, unless the data are clearly less likely then. Environments differ in terms of a low
+    degree where that is better: what each of them has seen of noise, or of a law that is no polynomial, would otherwise
+    become a difference, which leads astray wherever its few trajectories have not been.
     With noise, how likely the data are decides; without, what is left unexplained and how many forecasts run away.
 
     **Arguments**
@@ -79,29 +79,56 @@ def fitted_for(
     - `quick`: whether a rough fit will do.
     """
     fit = partial(_fitted, points, use=use, noise=noise, lengths=QUICK if quick else LENGTHS)
-    standard, raw = fit(law), fit(law._replace(raw=True))
-    in_units = raw.is_better_than(standard, CLEARLY)
-    best = raw if in_units else standard
+    law = law._replace(raw=False, vanishing=())
+    best = _in_units(law, fit)
     # What was settled before, or cannot be, stays as it is.
-    lower = [law._replace(raw=in_units, own=own) for own in OWN if own < law.degree]
-    if law.own is not None or len(points.times) == 1 or (noise is None and quick):
-        return best
+    settled = law.own is not None or len(points.times) == 1
     if noise is None:
-        return _steadiest(points, law, best, lower, fit)
-    for each in lower:
+        return best if settled or quick else _steadiest(points, best, fit)
+    simplest = (lambda found: found) if settled else partial(_simplest, fit=fit)
+    free = simplest(best)
+    if not any(vanishing := _vanishing(points, law, use)):
+        return free
+    bound = simplest(_in_units(law._replace(vanishing=vanishing), fit))
+    return free if free.is_better_than(bound, CLEARLY) else bound
+
+
+def _in_units(law: Law, fit: Callable[[Law], Fit]) -> Fit:
+    """The fit of a law that is short in standard units, or in those of the data."""
+    standard, raw = fit(law), fit(law._replace(raw=True))
+    return raw if raw.is_better_than(standard, CLEARLY) else standard
+
+
+def _lower(law: Law) -> list[Law]:
+    """The same law with differences between environments in terms of a lower degree only."""
+    return [law._replace(own=own) for own in OWN if own < law.degree]
+
+
+def _simplest(best: Fit, fit: Callable[[Law], Fit]) -> Fit:
+    """The fit, or one in which environments differ in lower terms, if that makes the data more likely."""
+    for each in _lower(best.law):
         if (tried := fit(each)).is_better_than(best):
             best = tried
     return best
 
 
-def _steadiest(points: Points, law: Law, found: Fit, lower: list[Law], fit: Callable[[Law], Fit]) -> Fit:
+def _vanishing(points: Points, law: Law, use: Bool[np.ndarray, "env traj time"]) -> tuple[bool, ...]:
+    """Of each channel, whether it is an amount that nothing makes where there is none of it, as far as data tell."""
+    if not points.amounts.any():
+        return ()
+    bound = law._replace(vanishing=tuple(points.amounts.tolist()))
+    of = lambda law: np.array(fitted(points, law, use).coefficients.of_channels)
+    return tuple((points.amounts & (of(bound) > of(law) - CLEARLY)).tolist())
+
+
+def _steadiest(points: Points, found: Fit, fit: Callable[[Law], Fit]) -> Fit:
     """The fit, or one in which environments differ in lower terms: whichever leaves and loses less."""
     if found.rest < CERTAIN:
         return found
-    watched = lambda law, fit: fit._replace(strays=share_that_runs_away(points, law, fit.coefficients.whole))
-    best = watched(law, found)
-    for each in lower if best.strays > 0 else ():
-        tried = watched(each, fit(each))
+    watched = lambda fit: fit._replace(strays=share_that_runs_away(points, fit.law, fit.coefficients.whole))
+    best = watched(found)
+    for each in _lower(best.law) if best.strays > 0 else ():
+        tried = watched(fit(each))
         if tried.rest + tried.strays < best.rest + best.strays:
             best = tried
     return best
@@ -115,7 +142,7 @@ def _fitted(
     lengths: tuple[int, ...],
 ) -> Fit:
     found = fitted(points, law, use)
-    plain = Fit(found.coefficients, found.rest / points.size, own=law.own)
+    plain = Fit(found.coefficients, law, found.rest / points.size)
     if noise is None:
         return plain
     better = refined(points, law, use, found.coefficients, noise, lengths)
@@ -123,6 +150,6 @@ def _fitted(
         return plain
     excess = max(better.misfit - UNSURE**2, 0.0) * float(np.mean(np.square(noise)))
     rest = float(np.sqrt(excess)) / points.median_gap / points.size
-    differ = law.differ(points)
-    widths = (len(differ) + int(differ.sum())) * len(noise)
-    return Fit(better.coefficients, rest, better.misfit, better.length, widths, law.own)
+    present, differ = law.present(points), law.differ(points)
+    widths = int(present.sum() + (present & differ[:, None]).sum())
+    return Fit(better.coefficients, law, rest, better.misfit, better.length, widths)

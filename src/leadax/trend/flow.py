@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ..nets.polynomial import Region, Zero, count_of, degrees_of, features
-from .basis import monomials
+from .basis import monomials, multiples
 from .intervals import Equations, Known, Points, equations, with_constant
 from .regression import Coefficients, regression
 
@@ -23,7 +23,9 @@ class Law(NamedTuple):
 
     - `raw`: whether it is monomials in the units of the data that are likely to be few; otherwise the terms of a net;
     - `zero`: adds signed squares (`leadax.nets.polynomial.features`); None for none;
-    - `own`: the highest degree of terms in which environments differ; None for that of the law.
+    - `own`: the highest degree of terms in which environments differ; None for that of the law;
+    - `vanishing`: of each channel, whether its rate is the channel itself times a polynomial of one degree less, as it
+      is for what grows in proportion to itself.
     """
 
     degree: int
@@ -32,19 +34,29 @@ class Law(NamedTuple):
     raw: bool = False
     zero: Zero | None = None
     own: int | None = None
+    vanishing: tuple[bool, ...] = ()
 
-    def basis(self, points: Points) -> Float[np.ndarray, "term term"]:
-        """From the coefficients that are likely to be few to those of the terms of a net."""
-        basis = np.eye(1 + count_of(len(points.zero), self.degree, self.zero))
+    def basis(self, points: Points) -> Float[np.ndarray, "channel term coefficient"]:
+        """From the coefficients of each channel that are likely to be few to those of the terms of a net."""
+        every, channels = 1 + count_of(len(points.zero), self.degree, self.zero), points.states.shape[-1]
+        basis = np.tile(np.eye(every), (channels, 1, 1))
         if self.raw:
             found = monomials(points.region, points.zero, self.degree)
-            basis[: len(found), : len(found)] = found
+            basis[:, : len(found), : len(found)] = found
+        for c in np.flatnonzero(self.vanishing):
+            found = multiples(points.region, points.zero, self.degree, int(c))
+            basis[c] = 0.0
+            basis[c, : len(found), : found.shape[1]] = found
         return basis
 
     def differ(self, points: Points) -> Bool[np.ndarray, " term"]:
         """In which terms environments may differ, the constant one first."""
         degrees = degrees_of(len(points.zero), self.degree, self.zero)
         return np.array([True, *(degree <= (self.own or self.degree) for degree in degrees)])
+
+    def present(self, points: Points) -> Bool[np.ndarray, "coefficient channel"]:
+        """Which coefficients the rate of each channel has."""
+        return np.any(self.basis(points) != 0, axis=1).T
 
     def terms(self, x: Float[np.ndarray, "*shape channel"], u: Float[np.ndarray, "*shape input"]) -> np.ndarray:
         """The terms of the field at states and inputs, the constant one first."""
@@ -73,15 +85,15 @@ def fitted(points: Points, law: Law, use: Bool[np.ndarray, "env traj time"]) -> 
 
     - `use`: at which points data may be used.
     """
-    basis, differ = law.basis(points), law.differ(points)
-    found = regression(equations(points, law.terms, law.region, use), basis, differ)
+    about = law.basis(points), law.differ(points), law.present(points)
+    found = regression(equations(points, law.terms, law.region, use), *about)
     best, lowest = found, np.inf
     for _ in range(ROUNDS):
         along, rest = _along_flow(points, law, use, found)
         if not rest < GAIN * lowest:
             break
         best, lowest = found, rest
-        found = regression(along, basis, differ)
+        found = regression(along, *about)
     return Fitted(best, lowest)
 
 

@@ -22,11 +22,11 @@ def held_out_error(points: Points, law: Law, noise: tuple[float, ...] | None) ->
     """
     errors = []
     for use in _folds(points.complete, FOLDS if noise is None else 2):
-        coefficients = fitted_for(points, law, use, noise, quick=True).coefficients
+        found = fitted_for(points, law, use, noise, quick=True)
         left_out = points.complete & ~use
         # A forecast begins at the last point that was used, or at the first point.
         there = left_out | _last(use & left_out.any(axis=2, keepdims=True))
-        errors.append(forecast_errors(points, law, coefficients.whole, there))
+        errors.append(forecast_errors(points, law, found.coefficients.whole, there))
     every = np.concatenate(errors)
     return float(np.exp(np.mean(np.log(every + LEAST_ERROR)))) if every.size else np.inf
 

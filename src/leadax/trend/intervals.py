@@ -15,6 +15,9 @@ from ..data.layout import Layout
 from ..data.units import Units
 from ..nets.polynomial import Region
 
+SIGN = 0.1  # of the largest value: data that are negative by less have a sign
+SMALL = 0.25  # of the largest value: data that come nearer to 0 are near to it
+
 # A known part of the field at times, states and inputs, one row each.
 Known = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
@@ -111,6 +114,13 @@ class Points(NamedTuple):
     def complete(self) -> Bool[np.ndarray, "env traj time"]:
         """Where the whole state is known."""
         return np.isfinite(self.times) & np.isfinite(self.states).all(axis=-1)
+
+    @property
+    def amounts(self) -> Bool[np.ndarray, " channel"]:
+        """Which channels are likely to be amounts: they come near to 0, and are not negative but for noise."""
+        states = self.states[self.complete] - self.zero[: self.states.shape[-1]]
+        low, high = states.min(axis=0), states.max(axis=0)
+        return (high > 0) & (low > -SIGN * high) & (low < SMALL * high)
 
     @property
     def region(self) -> Region:

@@ -68,14 +68,18 @@ def refined(
     if begin.common.size > MOST:
         return best
     sigma = np.maximum(np.asarray(noise), LEAST_NOISE)
-    basis, differ = np.kron(law.basis(points), np.eye(len(sigma))), np.repeat(law.differ(points), len(sigma))
+    basis, channels = law.basis(points), len(sigma)
+    size = basis.shape[1] * channels
+    # Coefficients of all channels in a row, those of one term next to each other.
+    basis = np.einsum("ctk,cd->tckd", basis, np.eye(channels)).reshape(size, size)
+    wide = Widths.wide(np.repeat(law.differ(points), channels), law.present(points).ravel(), variance=1.0)
     longest = int((use & points.complete).sum(axis=2).max(initial=0)) - 1
     for length in dict.fromkeys(max(1, min(n, longest)) for n in lengths):
         numbers = (length + 1) * len(sigma) * (begin.common.size + len(sigma))  # of a piece
         pieces = stretches(points, use, length, max(1, MEMORY // numbers))
         if not len(pieces.times):
             break
-        found = _at_length(pieces, law, sigma, best.coefficients, basis, differ)._replace(length=length)
+        found = _at_length(pieces, law, sigma, best.coefficients, basis, wide)._replace(length=length)
         if found.misfit > WORSE * best.misfit:
             break
         best = found
@@ -87,12 +91,12 @@ def _start_inverse(by_start: Float[np.ndarray, "piece row channel"]) -> Float[np
 
 
 def _at_length(
-    pieces: Stretches, law: Law, sigma: np.ndarray, begin: Coefficients, basis: np.ndarray, differ: np.ndarray
+    pieces: Stretches, law: Law, sigma: np.ndarray, begin: Coefficients, basis: np.ndarray, widths: Widths
 ) -> Refined:
     """The coefficients that forecasts of pieces of one length ask for."""
     guess = _Guess(begin.common, begin.common + begin.own, first_states(pieces.states))
     paths = _paths(pieces, law, sigma, guess)
-    widths, result = Widths.wide(differ, variance=1.0), begin
+    result = begin
     for _ in range(ROUNDS):
         step, found, sure = _step(pieces, paths, guess, widths, basis)
         better = _searched(pieces, law, sigma, guess, step, _misfit(paths))
