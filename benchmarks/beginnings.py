@@ -11,6 +11,7 @@ import argparse
 import time
 
 import numpy as np
+from amount_sets import AMOUNTS
 from development_sets import DEVELOPMENT
 from exact_sets import EXACT, EXACT_LATER
 from input_sets import pendulums
@@ -35,6 +36,7 @@ SETS = (
     | SATURATING_LATER
     | EXACT
     | EXACT_LATER
+    | AMOUNTS
 )
 
 

@@ -44,7 +44,7 @@ def chosen_scheme(learner: Learner, steps: int, run: Path | None) -> Choice:
     best = best_scheme(learner, steps, run)
     if best is None:
         return Choice(candidates(learner.model)[0], steps, "there were too few points to hold any out")
-    return Choice(best.scheme, max(best.step, learner.recipe.look_every), best.error)
+    return Choice(best.scheme, min(steps, max(best.step, learner.recipe.look_every)), best.error)
 
 
 def candidates(model: Model) -> list[str]:

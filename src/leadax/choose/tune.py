@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import jax
@@ -18,6 +19,7 @@ from ..defaults import chosen_for
 from ..errors import InputError, is_number
 from ..model import Model
 from ..train import Monitor, Recipe, RunFolder, fit
+from ..yardsticks import yardsticks
 from .journal import Journal, Winner
 from .search import Search, Standing
 from .tried import Tried, sentence, tried_of
@@ -95,8 +97,21 @@ class Found:
 
     @property
     def sentence(self) -> str:
-        """The winner, and how much better it is than the defaults of the first method."""
-        return sentence(self.journal, [space.default for space in self.task.spaces])
+        """The winner, how much better it is than the defaults of the first method, and what is better still."""
+        return sentence(self.journal, [space.default for space in self.task.spaces]) + self._simple
+
+    @property
+    def _simple(self) -> str:
+        """A sentence about the best simple forecast of the same held-out data, if the winner does not beat it."""
+        rung, plan = self.winner.rung, self.journal.plan
+        if rung is None or plan is None:
+            return ""
+        parts = [yardsticks(*parts) for parts in self.task.folds[: plan.folds[rung]]]
+        errors = {name: fmean(part[name].nmse for part in parts) for name in parts[0]}
+        name = min(errors, key=errors.__getitem__)
+        if not errors[name] <= self.journal.scores(rung)[self.winner.candidate].nmse:
+            return ""
+        return f" But it does not beat the simple forecast `{name}`, whose error is {100 * errors[name]:.3g} %."
 
     def fit(self, *, run: str | Path | None = None, monitor: Monitor = Monitor()) -> Model:
         """Train the winner on all data."""

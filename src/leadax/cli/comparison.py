@@ -74,15 +74,15 @@ def table(rows: list[dict[str, Any]]) -> str:
     number = lambda value: "–" if value is None else f"{value:.2e}"
     width = max(14, *(len(row["method"]) for row in rows))
     lines = [
-        f"{'method':{width}} {'test error':>10} {'of variance':>11} {'± seeds':>9} {'± traj.':>9} {'train':>9} "
-        f"{'parameters':>11} {'seconds':>8}"
+        f"{'method':{width}} {'test error':>10} {'of variance':>11} {'median':>9} {'diverged':>8} {'± seeds':>9} "
+        f"{'± traj.':>9} {'train':>9} {'parameters':>11} {'seconds':>8}"
     ]
     for row in rows:
         size = "" if row["baseline"] else f"{row['parameters']:11d} {row['seconds']:8.0f}"
         lines.append(
             f"{row['method']:{width}} {number(row['mse']):>10} {number(row['nmse']):>11} "
-            f"{number(row['mse_std_over_seeds']):>9} {number(row['mse_std_over_trajectories']):>9} "
-            f"{number(row['mse_train']):>9} {size}".rstrip()
+            f"{number(row['median_nmse']):>9} {row['diverged']:8d} {number(row['mse_std_over_seeds']):>9} "
+            f"{number(row['mse_std_over_trajectories']):>9} {number(row['mse_train']):>9} {size}".rstrip()
         )
     return "\n".join(lines)
 

@@ -40,11 +40,16 @@ def evaluate(
     evaluation = evaluate_model(model, observed, protocol=protocol, warmup=warmup)
     simple = yardsticks_of(run, model)
     errors = simple.document(observed, protocol=evaluation.protocol, warmup=warmup or model.warmup) if simple else {}
-    result(evaluation.to_json() | {"baselines": errors}, f"{evaluation}{_compared(errors)}", as_json=json)
+    text = f"{evaluation}{_compared(errors, evaluation.nmse)}"
+    result(evaluation.to_json() | {"baselines": errors}, text, as_json=json)
 
 
-def _compared(simple: dict[str, float | None]) -> str:
+def _compared(simple: dict[str, float | None], error: float) -> str:
     if not simple:
         return ""
-    lines = [f"  {name.replace('_', ' '):30} {shown(error)}" for name, error in simple.items()]
+    lines = [f"  {name.replace('_', ' '):30} {shown(found)}" for name, found in simple.items()]
+    better = {name: found for name, found in simple.items() if found is not None and not error <= found}
+    if better:
+        best = min(better, key=better.__getitem__).replace("_", " ")
+        lines += [f"warning: the simple forecast `{best}` is better than the model on these data"]
     return "\n".join(["\nsimple forecasts, as parts of the variance:", *lines])

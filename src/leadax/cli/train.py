@@ -16,6 +16,8 @@ from .parts import Parts, Test, check_division, parts_of
 from .reading import Reading
 from .runtime import prepare, stoppable
 
+USELESS = 0.3  # of the variance: who misses as much of what it was trained on has not learnt it
+
 if TYPE_CHECKING:
     from ..model import Model
     from ..records import Snapshot
@@ -43,8 +45,9 @@ def train(
     parts = parts_of(reading.load(data), test, training.validate, reading, training.told)
     document = train_run(method, parts, out, training, tensorboard=tensorboard)
     text = [f"{out}: {method}, {document['steps']} steps, {document['parameters']} parameters per seed"]
-    text += [f"mean squared error {shown(document['mse'])} on the training data"]
-    text += gap_line(document)
+    part = shown(document["nmse"])
+    text += [f"mean squared error {shown(document['mse'])} on the training data, {part} of the variance"]
+    text += [*useless_line(document), *gap_line(document)]
     if "validation" in document:
         kept = ", ".join(map(str, document["validation"]["kept"]))
         text += [f"mean squared error {shown(document['validation']['mse'])} on the validation data, at step {kept}"]
@@ -52,6 +55,16 @@ def train(
         text += [f"mean squared error {shown(document['test']['last'])} on the test data (smallest during training: "
                  f"{shown(document['test']['minimum'])})"]  # fmt: skip
     result(document, "\n".join(text), as_json=json)
+
+
+def useless_line(document: dict[str, Any]) -> list[str]:
+    """A warning if forecasts miss much of the very data that were learnt from."""
+    if document["nmse"] is not None and document["nmse"] < USELESS:
+        return []
+    return [
+        "warning: that is much for data that were trained on, do not trust such forecasts: look at them with "
+        "`leadax report`, and at other methods and simple forecasts with `leadax compare`"
+    ]
 
 
 def gap_line(document: dict[str, Any]) -> list[str]:

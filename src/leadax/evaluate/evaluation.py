@@ -165,6 +165,9 @@ class Evaluation:
         ]
         if self.diverged:
             lines += [f"{self.diverged} of {int(self._observed.sum())} forecasts diverged"]
+        if len(self.channels) > 1:
+            each = ", ".join(f"{name} {value:.3g}" for name, value in self.nmse_per_channel.items())
+            lines += [f"of each channel's variance: {each}"]
         lines += [f"  {name:30} {value:.3e}" for name, value in self.mse_per_environment.items()]
         return "\n".join(lines)
 

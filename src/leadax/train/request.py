@@ -53,10 +53,11 @@ class Request:
             positive("steps", self.steps)
         positive("seeds", self.seeds)
         key_numbers(self.key)
-        if self.test is not None:
-            check_held_out(self.train, self.test, "test")
-        if self.validation is not None:
-            check_held_out(self.train, self.validation, "validation")
+        for name in ("test", "validation"):
+            if (data := getattr(self, name)) is not None:
+                check_held_out(self.train, data, name)
+                if data.environments != self.train.environments:  # in another order
+                    object.__setattr__(self, name, data.select(self.train.environments))
         for data in (self.test, self.validation):
             if data is not None and self.recipe.warmup is not None:
                 check_warmup(self.recipe.warmup, data)
@@ -219,7 +220,7 @@ def check_held_out(train: Trajectories, data: Trajectories, name: str) -> None:
     """An `InputError` unless test or validation data are of the kind trained on."""
     if not isinstance(data, Trajectories):
         raise InputError(f"`{name}` must be Trajectories, got {type(data).__name__}: use `leadax.load(FILE)`")
-    if data.environments != train.environments or data.state_shape != train.state_shape:
+    if set(data.environments) != set(train.environments) or data.state_shape != train.state_shape:
         raise InputError(
             f"the {name} data must have the environments and the state shape of the training data, "
             f"{', '.join(train.environments)} and {train.state_shape}; "

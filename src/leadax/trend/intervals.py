@@ -16,7 +16,7 @@ from ..data.units import Units
 from ..nets.polynomial import Region
 
 SIGN = 0.1  # of the largest value: data that are negative by less have a sign
-SMALL = 0.25  # of the largest value: data that come nearer to 0 are near to it
+SMALL = 0.5  # of the largest value: data that come nearer to 0 are near to it
 
 # A known part of the field at times, states and inputs, one row each.
 Known = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
