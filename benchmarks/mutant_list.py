@@ -94,7 +94,7 @@ MUTANTS = [
     Mutant("trend/effects.py", "logs = np.linalg.slogdet(inner)[1].sum() + np.linalg.slogdet(system)[1]", "logs = np.linalg.slogdet(inner)[1].sum()", "tests/trend/test_trend.py"),
     Mutant("trend/basis.py", "x = (z - zero) / np.where", "x = (z + zero) / np.where", "tests/trend/test_trend.py"),
     Mutant("trend/shooting.py", "np.einsum(\"brc,brd->bcd\", left, left) - taken", "np.einsum(\"brc,brd->bcd\", left, left)", "tests/trend/test_trend.py"),
-    Mutant("trend/fitting.py", "in_units = raw.is_better_than(standard, CLEARLY)", "in_units = False", "tests/trend/test_trend.py"),
+    Mutant("trend/fitting.py", "return raw if raw.is_better_than(standard, CLEARLY) else standard", "return standard", "tests/trend/test_trend.py"),
     Mutant("trend/fitting.py", "return self.evidence - self.widths", "return self.evidence", "tests/trend/test_trend.py"),
     Mutant("trend/fitting.py", "if found.rest < CERTAIN:", "if False:", "tests/trend/test_stability.py"),
     Mutant("trend/fitting.py", "tried.rest + tried.strays < best.rest + best.strays", "tried.rest < best.rest", "tests/trend/test_stability.py"),

@@ -163,7 +163,8 @@ def test_demo_asks_for_the_preset(place, monkeypatch, capsys):
     fake = lambda name, answer: monkeypatch.setattr(
         sys.modules["leadax.cli.demo"], name, lambda *given, **more: calls.setdefault(name, (given, more)) and answer
     )
-    row = dict.fromkeys(ROW | {"mse_train"}, 1.0) | {"method": "leads", "parameters": 7, "baseline": False}
+    row = dict.fromkeys(ROW | {"mse_train", "median_nmse"}, 1.0)
+    row |= {"method": "leads", "parameters": 7, "baseline": False, "diverged": 0}
     fake("simulate", None)
     fake("Reading", types.SimpleNamespace(load=lambda path: "data"))
     fake("compare_methods", Comparison([row], {"leads": "model"}, {}, {}))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..experiments.study import Options, Outcome, Target
 
 # As in `leadax.experiments.targets.TARGETS`, which a test compares: a wrong name must not have to wait for JAX.
-NAMES = ("table1", "baselines", "environments", "novel", "linear", "norms", "figures", "coda", "draws", "validation")
+NAMES = ("table1", "environments", "novel", "linear", "norms", "figures", "baselines", "draws", "validation", "coda")
 
 # What every line of `--json` has; null if it was not measured.
 CONTRACT = (

@@ -67,6 +67,7 @@ CHOSEN = (
     Choice("ft-rnn", "the data's units, rank 12"),
     Choice("ft-node", "rank 12"),
     Choice("gbml", "a fifth in common"),
+    Choice("leads", "slow restarts"),
 )
 # FT-NODE with few factors takes part anyway.
 TUNED = {
