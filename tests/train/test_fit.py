@@ -495,3 +495,12 @@ def test_candidates_may_differ_in_numbers_only():
         side_by_side([])
     with pytest.raises(InputError, match="one number per method, got 1 for 2"):
         side_by_side([LINEAR, LINEAR], learning_rates=[0.1])
+
+
+def test_held_out_environments_may_come_in_another_order():
+    """They are matched by name, and the errors are those of the same order."""
+    turned = TEST.select(TEST.environments[::-1])
+    assert turned.environments != TEST.environments
+    errors = [fit(Leads(net=Linear), DATA, test=test, steps=4, key=jr.key(0)).training.smallest_test_errors
+              for test in (TEST, turned)]  # fmt: skip
+    assert errors[0] == errors[1]
