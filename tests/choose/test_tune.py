@@ -14,6 +14,7 @@ from leadax.choose.rungs import Pace, Plan, Score, final_steps, planned, regroup
 from leadax.choose.search import PROBE, Measured, Search
 from leadax.choose.space import GROUP, Candidate, Shape, Space, all_groups, spaces
 from leadax.choose.tried import sentence, tried_of
+from leadax.choose.tune import Found
 from leadax.choose.tuning import Tuning, rate_of
 from leadax.defaults import chosen_for
 from leadax.methods.base import Sizes
@@ -227,6 +228,15 @@ def test_the_search_finds_the_best_that_was_tried_and_keeps_the_time():
     assert fake.now + 1 + 0.012 * winner.steps <= 2400
 
 
+def test_time_spent_on_preparing_counts():
+    early, late = Fake().search(4), Fake().search(4, prepared=100.0)
+    assert late.elapsed == early.elapsed + 100
+    late.run()
+    assert late.clock() + 100 <= 240
+    early.run()
+    assert len(late.journal.records) < len(early.journal.records)
+
+
 def test_the_last_rung_adds_the_other_folds():
     """Scores are means over all folds; the first is known from the rung before."""
     fake = Fake()
@@ -430,6 +440,16 @@ def test_the_sentence_compares_with_the_defaults():
     assert sentence(journal, [a]) == start + "these are the defaults."
     (c,) = candidates("c", 1)
     assert sentence(journal, [a, c]) == start + "these are the defaults. There was no time to try c."
+
+
+@pytest.mark.parametrize(("error", "named"), [(1e-9, False), (0.5, True)])
+def test_the_sentence_names_a_simple_forecast_that_is_better(error, named):
+    """A linear equation is the law of exponentials: next to nothing is better."""
+    task = Tuning.of(decays(), jr.key(0), ["leads"], 1, None, lx.Monitor())
+    usual, plan = task.spaces[0].default, Plan((100,), (3,), (1.0,), Pace(1.0, 1.0))
+    record = Record(0, 100, 3, (usual,), (Score(error),))
+    found = Found(Journal({}, None, plan, [record], Winner(usual, 100, 0)), task)
+    assert ("But it does not beat the simple forecast `linear`, whose error is" in found.sentence) == named
 
 
 def test_the_table_has_each_candidate_once_with_its_last_score():

@@ -1,5 +1,7 @@
 """Forecasts by the steps of training against an adaptive solver."""
 
+from importlib import import_module
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -35,6 +37,14 @@ def test_euler_against_the_exponential(rate):
 def test_short_steps_leave_no_gap():
     method = Leads(net=Linear, solver="rk4", penalty_weight=0.0)
     assert solver_gap(model_of(method, 1.0, 0.02), DATA) < 1e-8
+
+
+def test_a_solver_that_gives_up_does_not_pass_for_agreement(monkeypatch):
+    """It stays at the start; the forecast by the steps of training goes on."""
+    monkeypatch.setattr(import_module("leadax.evaluate.solver_gap"), "MOST_CALLS", 0)
+    h, k = 0.2, np.arange(6)[:, None]
+    difference = ((1 - h) ** k - 1) * DATA.states[:, 0, 0][:, None]
+    assert solver_gap(model_of(LINEAR, 1.0, 1.0), DATA) == pytest.approx(np.mean(difference**2), rel=1e-2)
 
 
 def test_a_recurrent_net_has_no_field_to_compare():

@@ -15,6 +15,7 @@ import pytest
 import leadax as lx
 from leadax.choose import verdict
 from leadax.data.units import Box
+from leadax.evaluate import pooled
 from leadax.methods import FtRnn
 from leadax.records import Config, Snapshot, Training
 from leadax.report import Bold, model_figures, model_page
@@ -25,6 +26,8 @@ from leadax.report.figures import not_drawn
 from leadax.report.forecasts import Forecasts, forecast_first
 from leadax.report.learning import learning_caption, learning_curves
 from leadax.report.learnt import share_table, share_text
+from leadax.report.models import _lost
+from leadax.report.numbers import listed
 from leadax.report.parts import shares
 from leadax.report.portraits import portraits
 from leadax.report.slices import slices
@@ -475,6 +478,16 @@ def test_a_model_that_only_diverged_can_be_drawn(data):
     text = model_page({"broken": broken}, {"broken": evaluation_of(np.nan, data)}, data, "title").html()
     assert "<strong>" not in text
     assert text.count("<svg") >= 3
+
+
+def test_forecasts_that_diverged_are_named():
+    """Six of them, if they are of the data on the page."""
+    data = regular(channels=1)
+    lost = evaluation_of(np.nan, data)
+    assert _lost("m", lost, data) == "4 of `m` (" + listed([data.place(e, i) for e in (0, 1) for i in (0, 1)]) + ")"
+    assert _lost("m", pooled([lost, lost]), data) == "8 of `m`"
+    many = lx.Trajectories.from_arrays(np.arange(3.0), np.ones((1, 9, 3, 1)))
+    assert _lost("m", evaluation_of(np.nan, many), many).endswith("trajectory 5 of environment `e0` and 3 more)")
 
 
 def test_the_decomposition_is_of_a_method_that_has_one():

@@ -2,6 +2,7 @@
 
 import dataclasses
 from functools import partial
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -326,9 +327,20 @@ def test_a_look_just_after_the_jump_is_not_what_to_go_back_to():
 
 def test_an_explosion_is_noticed_though_it_is_finite():
     warned: list[str] = []
-    jump(jumping(1e4), dataclasses.replace(UNBOUNDED, box=Box((-3.0, -3.0), (3.0, 3.0))), warn=warned.append)
+    jump(jumping(1e3), dataclasses.replace(UNBOUNDED, box=Box((-3.0, -3.0), (3.0, 3.0))), warn=warned.append)
     assert warned
     assert "the loss explodes at step 12, in environment `e1` of seed 0; the last good step is 8" in warned[0]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "expected"),
+    [([], 9e3, False), ([], 2e4, True), ([0.03, 0.5], 8.0, True), ([0.03], 0.9, False), ([0.5, 0.3], 8.0, False)],
+)
+def test_what_an_explosion_is(before, now, expected):
+    """In parts of the variance: enormous, or useless after it was a hundred times better."""
+    history = [SimpleNamespace(error=(2 * error,)) for error in before]
+    running = loop.Loop(SimpleNamespace(variance=2.0), Monitor(), None, history)
+    assert running._exploded(SimpleNamespace(terms=SimpleNamespace(error=np.array([[2 * now]])))) == [expected]
 
 
 def test_gives_up_after_some_retries(monkeypatch):

@@ -1,5 +1,6 @@
 """What keeps training on data of any kind on its feet: hold-outs, the best model, steps that follow gaps."""
 
+import json
 from functools import partial
 
 import jax.numpy as jnp
@@ -44,6 +45,29 @@ def test_the_model_kept_is_the_best_on_the_validation_data(tmp_path):
     resumed = fast(train, run=tmp_path, **how)
     assert resumed.training.kept == model.training.kept
     assert same_bits(resumed, model)
+
+
+def test_the_model_that_is_kept_does_not_depend_on_units():
+    """Each channel counts by its own variance: that a millimetre is a thousandth of a metre changes nothing."""
+    small = Trajectories.from_arrays(DATA.times[0, 0], DATA.states * np.array([1.0, 1e-3]))
+    kept, errors = [], []
+    for data in (DATA, small):
+        train, validation = hold_out(data, 0.3)
+        model = fast(train, validation=validation, learning_rate=0.5, seeds=4, steps=40)
+        kept.append(model.training.kept)
+        errors.append([snapshot.validation for snapshot in model.training.history])
+    assert kept[0] == kept[1]
+    raw = [np.argmin(each, axis=0).tolist() for each in errors]
+    assert raw[0] != raw[1], "by raw errors it would depend on them"
+
+
+def test_both_validation_errors_are_recorded(tmp_path):
+    train, validation = hold_out(DATA, 0.3)
+    model = fast(train, validation=validation, learning_rate=0.5, steps=20, run=tmp_path)
+    document = json.loads((tmp_path / "result.json").read_text())["validation"]
+    assert document["kept"] == list(model.training.kept)
+    assert document["mse_of_last_step"] == pytest.approx(model.training.history[-1].validation[0], rel=1e-6)
+    assert document["mse"] <= document["mse_of_last_step"]
 
 
 def test_long_gaps_are_divided_into_steps():

@@ -53,7 +53,8 @@ class Search:
     - `train`: trains a group; `journal`: what is known so far, which is written after each group;
     - `usual_steps`: those that the first of the defaults takes without a search;
     - `seed`: of the order in which candidates come; `multiple`: as in `regrouped`;
-    - `should_stop`: asked about once a second; `watch`: told how it goes; `clock`: the time in seconds.
+    - `should_stop`: asked about once a second; `watch`: told how it goes; `clock`: the time in seconds;
+    - `prepared`: the seconds that went into preparing the search, which are part of the total.
     """
 
     spaces: Sequence[Space]
@@ -67,9 +68,10 @@ class Search:
     should_stop: Callable[[], bool] = lambda: False
     watch: Callable[[Standing], None] = lambda standing: None
     clock: Callable[[], float] = time.perf_counter
+    prepared: float = 0.0
 
     def __post_init__(self):
-        self._begun, self._before = self.clock(), self.journal.seconds
+        self._begun, self._before = self.clock() - self.prepared, self.journal.seconds
         self._compiled: set[Any] = set()
         self.defaults = tuple(space.default for space in self.spaces)
 

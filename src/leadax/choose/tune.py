@@ -157,6 +157,7 @@ def search(
             multiple=multiple_for(task.seeds),
             should_stop=task.monitor.should_stop,
             watch=watch,
+            prepared=task.seconds,
         ).run()
     return Found(journal, task)
 

@@ -1,5 +1,6 @@
 """How a group is trained and measured: candidates side by side, on one fold of the data."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +26,7 @@ FOLDS = 3
 
 @dataclass(frozen=True)
 class Tuning:
-    """The data of a search in folds, and how a group is trained on one of them."""
+    """The data of a search in folds, and how a group is trained on one of them; `seconds`: what preparing it took."""
 
     train: Trajectories
     folds: list[tuple[Trajectories, Trajectories]]
@@ -34,6 +35,7 @@ class Tuning:
     seeds: int
     net: Any
     monitor: Monitor
+    seconds: float = 0.0
 
     @classmethod
     def of(
@@ -43,6 +45,7 @@ class Tuning:
         if not isinstance(train, Trajectories):
             raise InputError(f"`train` must be Trajectories, got {type(train).__name__}: use `leadax.load(FILE)`")
         positive("seeds", seeds)
+        begun = time.perf_counter()
         try:
             parts = folds(train, FOLDS)
         except InputError as error:
@@ -51,7 +54,8 @@ class Tuning:
                 "three points or more"
             ) from error
         chosen = chosen_defaults(train, chosen_for(train, net), None, ())
-        return cls(train, parts, spaces(methods, chosen), key, seeds, net, monitor)
+        all_spaces = spaces(methods, chosen)
+        return cls(train, parts, all_spaces, key, seeds, net, monitor, time.perf_counter() - begun)
 
     def request(self, minutes: float | int) -> dict[str, Any]:
         """What a search must have been asked for to be resumed."""

@@ -56,7 +56,8 @@ NOBODY_READS = 141  # as of a program that SIGPIPE has ended
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit: 0 done, 1 failed, 2 wrong use or bad input, 130 interrupted, 143 terminated."""
     leave_when_told()
-    # XLA calls programs from its cache compiled for another machine because of marks of its own; what fails is raised.
+    # XLA warns of every program that it finds on disk, by lists of 2 000 characters, because preferences of its own
+    # (`prefer-no-gather`) are not features of the processor. What is fatal is still said.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # names that the terminal cannot show must not end a command

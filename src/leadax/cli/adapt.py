@@ -97,10 +97,12 @@ def adapt(
     adapted, document = recorded(learn, out, title=scheme)
     document |= {"scheme": _scheme(scheme, adapted), "at": _errors_at(chosen, adapted, document)}
     result(document, _text(document, out, ", ".join(novel.environments)), as_json=json)
+    if known := [name for name in novel.environments if name in model.environments]:
+        message(f"the model knows {', '.join(known)} already: here they are learnt anew, from these data alone")
     if document["reliable"]:
         message(f"forecast with: leadax predict {out} DATA --out FILE")
     else:
-        message(f"warning: do not trust its forecasts: {document['reason']}")
+        message("warning: do not trust its forecasts")  # the line above says why
 
 
 def _unseen(run: Path, covariates: dict[str, dict[str, float]], out: Path, using: tuple[str, ...], json: bool) -> None:

@@ -117,6 +117,8 @@ def _errors(name: str, evaluation: "Evaluation") -> dict[str, Any]:
         "method": name,
         "mse": finite(evaluation.mse),
         "nmse": finite(evaluation.nmse),
+        "nmse_per_channel": {channel: finite(value) for channel, value in evaluation.nmse_per_channel.items()},
+        "r2": finite(evaluation.r2),
         "median_nmse": finite(evaluation.median_nmse),
         "diverged": evaluation.diverged,
         "mse_std_over_seeds": finite(evaluation.std_over_seeds),

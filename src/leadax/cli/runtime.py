@@ -23,9 +23,6 @@ def prepare(seeds: int = 1, cores: int | None = None) -> None:
 
     Set LEADAX_CACHE=off to compile everything anew, or to a folder to keep programs there.
     """
-    # XLA warns of every program that it finds on disk, by lists of 2 000 characters, because preferences of its own
-    # (`prefer-no-gather`) are not features of the processor. What is fatal is still said.
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import jax
 
     cores = cores or os.cpu_count() or 1

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from ..data import Trajectories
 from ..data.batch import Batch
@@ -132,9 +132,14 @@ class Evaluation:
 
         Without a box around the training data (`leadax.data.units.Box`), by more than 100 of the model's units.
         """
+        return int(np.sum(self.diverged_trajectories))
+
+    @property
+    def diverged_trajectories(self) -> Bool[np.ndarray, "env traj"]:
+        """Which trajectories these are, by position: of any member."""
         off = self.channel_sums > np.square(self.limits) * np.maximum(self.channel_counts, 1)
         lost = np.where(self.channel_counts > 0, off | ~np.isfinite(self.channel_sums), False)
-        return int(np.sum(lost.any(axis=(0, 3, 4))))
+        return lost.any(axis=(0, 3, 4))
 
     @property
     def _observed(self) -> np.ndarray:

@@ -63,7 +63,7 @@ def _gap(model: Model, data: Trajectories, shared: PyTree, specific: PyTree, e: 
     array = lambda value: jnp.asarray(value, model.dtype)
     field = lambda t, x: np.asarray(_tangent(method, shared, own, box, array(t), array(x)), float)
     exact = _adaptive(field, model.units.standard(start), model.units.clock(times))
-    trained = model.units.standard(np.asarray(as_trained, float))[: len(exact)]
+    trained = model.units.standard(np.asarray(as_trained, float))
     return float(np.mean((trained - exact) ** 2))
 
 
@@ -76,7 +76,7 @@ def _tangent(method: Method, shared: PyTree, specific: PyTree, box: Array | None
 
 
 def _adaptive(field: Callable[[Any, Any], np.ndarray], start: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """The states at these times, up to where the solver gives up."""
+    """The states at these times. A solver that gives up stays where it is, so that it does not pass for agreement."""
     from scipy.integrate import RK45
 
     calls = 0
@@ -86,13 +86,12 @@ def _adaptive(field: Callable[[Any, Any], np.ndarray], start: np.ndarray, times:
         calls += 1
         return field(t, x.reshape(start.shape)).reshape(-1)
 
-    solver, states = (
-        RK45(flat, float(times[0]), start.reshape(-1), float(times[-1]), rtol=1e-4, atol=1e-5),
-        [start.reshape(-1)],
-    )
+    solver = RK45(flat, float(times[0]), start.reshape(-1), float(times[-1]), rtol=1e-4, atol=1e-5)
+    states = [start.reshape(-1)]
     while solver.status == "running" and calls < MOST_CALLS:
         solver.step()
         between = solver.dense_output() if solver.status != "failed" else None
         while between and len(states) < len(times) and times[len(states)] <= solver.t:
             states.append(between(times[len(states)]))
+    states += [states[-1]] * (len(times) - len(states))
     return np.stack(states).reshape(-1, *start.shape)

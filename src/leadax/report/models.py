@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..data import Trajectories
 from .baselines import best_of, meanings
 from .figures import check_names, model_figures, not_drawn
@@ -10,6 +12,8 @@ from .learnt import decomposed, share_table, share_text
 from .numbers import listed
 from .page import Page
 from .tables import MAX_COLUMNS, channel_table, cost_table, environment_table, error_table
+
+MAX_NAMED = 6  # forecasts that diverged
 
 if TYPE_CHECKING:
     from ..evaluate import Evaluation
@@ -74,9 +78,7 @@ def _errors(
         page.text(meanings(baselines))
     page.table(*error_table(evaluations, baselines))
     if any(evaluation.diverged for evaluation in evaluations.values()):
-        lost = [
-            f"{evaluation.diverged:,} of `{name}`" for name, evaluation in evaluations.items() if evaluation.diverged
-        ]
+        lost = [_lost(name, evaluation, test) for name, evaluation in evaluations.items() if evaluation.diverged]
         page.text(
             f"Forecasts diverged, {listed(lost)}: their errors decide the mean. The median is the better measure."
         )
@@ -84,6 +86,17 @@ def _errors(
         page.text("The normalised error of each channel:")
         page.table(*channel_table({**evaluations, **baselines}))
     page.table(*cost_table(models))
+
+
+def _lost(name: str, evaluation: "Evaluation", test: Trajectories) -> str:
+    """How many forecasts of a model diverged; and which, where the errors are of these test data."""
+    found = evaluation.diverged_trajectories
+    text = f"{evaluation.diverged:,} of `{name}`"
+    if evaluation.environments != test.environments or found.shape != test.lengths.shape:
+        return text  # of all folds of a cross-validation
+    places = [test.place(e, i) for e, i in np.argwhere(found)]
+    more = [f"{len(places) - MAX_NAMED:,} more"] if len(places) > MAX_NAMED else []
+    return f"{text} ({listed([*places[:MAX_NAMED], *more])})"
 
 
 def _cross_validated(evaluations: "Mapping[str, Evaluation]", test: Trajectories) -> str:

@@ -28,7 +28,12 @@ def finish(
     document = _result(model, simple, train, test)
     if validation is not None:
         assert model.training is not None
-        document["validation"] = {**evaluate(model, validation).to_json(), "kept": list(model.training.kept or ())}
+        last = model.training.history[-1].validation if model.training.history else None
+        document["validation"] = {
+            **evaluate(model, validation).to_json(),
+            "kept": list(model.training.kept or ()),
+            "mse_of_last_step": None if last is None else _number(sum(last) / len(last)),
+        }
     folder.write_result({**document, "run": str(folder.path)})
 
 

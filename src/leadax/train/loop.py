@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import jax
@@ -29,6 +29,9 @@ from .step import Plan, Progress, Span, TrainState, advance, next_phase
 # A call of the compiled program lasts about this long: rare enough to cost nothing, short enough to stop when told.
 SECONDS_PER_CALL = 1.0
 RETRIES = 8
+# An error has exploded that is so many times the variance of what is learnt; or larger than that variance, and so many
+# times what it was before: a run that had learnt something has lost it.
+FAR, MORE = 1e4, 100.0
 
 
 class Stage(NamedTuple):
@@ -101,12 +104,11 @@ class Task:
     retry: bool
     devices: int
 
-    @property
-    def explosion(self) -> float:
-        """An error that only a diverged run has: a hundred times the spread of what is learnt, squared."""
+    @cached_property
+    def variance(self) -> float:
+        """Of what is learnt: the error of who forecasts its mean; infinite if nothing changes."""
         target = self.batch.states if self.batch.slopes is None else self.batch.slopes
-        variance = float(np.var(np.asarray(target, float), where=np.asarray(self.batch.observed)))
-        return 1e4 * variance if variance > 0 else np.inf
+        return float(np.var(np.asarray(target, float), where=np.asarray(self.batch.observed))) or np.inf
 
     def stage(self, step: int) -> int:
         """The number of the stage that takes the step after this one."""
@@ -136,7 +138,7 @@ class Loop:
         step = int(state.step[0])
         begun, spent = time.perf_counter(), self.history[-1].seconds if self.history else 0.0
         good = older = jax.device_get(state)
-        retries, failed, explosion = 0, -1, self.task.explosion
+        retries, failed = 0, -1
         while step < self.task.steps:
             if step in [stage.begin for stage in self.task.stages[1:]]:
                 state = self._placed(self._entered(jax.device_get(state), self.task.stage(step)))
@@ -144,12 +146,11 @@ class Loop:
             step = int(state.step[0])
             # Only at looks, so that a resumed run notices it at the same step.
             looking = step % self.task.look_every == 0 or step == self.task.steps
-            exploded = looking and bool(np.any(progress.terms.error.mean(axis=1) > explosion))
-            if exploded or not np.all(progress.finite):
+            wrong = np.asarray(~progress.finite | (looking & self._exploded(progress)))
+            if np.any(wrong):
                 retries += 1
                 # The loss that is seen at a state is that before its last step: of the newest nothing is known yet.
                 failed = max(failed, int(np.max(state.step)))
-                wrong = np.asarray(~progress.finite | (progress.terms.error.mean(axis=1) > explosion))
                 good = older = self._sent_back(older, progress, state.step, wrong, retries)
                 state, step = self._placed(good), int(good.step[0])
                 continue
@@ -168,6 +169,13 @@ class Loop:
                 where = f"; run the same command again to continue from {self.folder.path}" if self.folder else ""
                 raise Interrupted(f"stopped at step {step} of {self.task.steps}{where}")
         return jax.device_get(state)
+
+    def _exploded(self, progress: Progress) -> np.ndarray:
+        """Which members have an error that only a diverged run has, by what they had at the looks before."""
+        known = [snapshot.error for snapshot in self.history]
+        least = np.min(known, axis=0) if known else np.inf
+        limit = np.minimum(FAR * self.task.variance, np.maximum(self.task.variance, MORE * least))
+        return np.asarray(progress.terms.error.mean(axis=1) > limit)
 
     def _resumed(self, state: TrainState) -> TrainState:
         """The state of the newest checkpoint, or this one."""
