@@ -139,7 +139,7 @@ class Evaluation:
         """Which trajectories these are, by position: of any member."""
         off = self.channel_sums > np.square(self.limits) * np.maximum(self.channel_counts, 1)
         lost = np.where(self.channel_counts > 0, off | ~np.isfinite(self.channel_sums), False)
-        return lost.any(axis=(0, 3, 4))
+        return np.asarray(lost.any(axis=(0, 3, 4)))
 
     @property
     def _observed(self) -> np.ndarray:
