@@ -11,13 +11,7 @@ import argparse
 import time
 
 import numpy as np
-from amount_sets import AMOUNTS
-from development_sets import DEVELOPMENT
-from exact_sets import EXACT, EXACT_LATER
-from input_sets import pendulums
-from own_data_sets import SIMULATED
-from saturating_sets import SATURATING, SATURATING_LATER
-from unseen_sets import UNSEEN
+from every_set import EVERY
 
 import leadax as lx
 from leadax.data.latent import Latent, layout_for
@@ -27,17 +21,7 @@ from leadax.trend.flow import Law
 from leadax.trend.held_out import forecast_errors
 from leadax.trend.intervals import Points
 
-SETS = (
-    DEVELOPMENT
-    | {name: make for name, make in SIMULATED.items() if name != "fisher"}
-    | {"drag": pendulums}
-    | UNSEEN
-    | SATURATING
-    | SATURATING_LATER
-    | EXACT
-    | EXACT_LATER
-    | AMOUNTS
-)
+SETS = {name: make for name, make in EVERY.items() if name != "fisher"}  # a field has no polynomial
 
 
 def main() -> None:

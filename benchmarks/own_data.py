@@ -3,7 +3,7 @@
     python benchmarks/own_data.py                                  # simulated data sets
     python benchmarks/own_data.py --measured FOLDER                # and real ones (theophylline.csv and others)
     python benchmarks/own_data.py --only van-der-pol --seeds 20    # one of them, for example to count divergences
-    python benchmarks/own_data.py --only rosenzweig,friction       # sets of exact_sets.py have to be named
+    python benchmarks/own_data.py --only rosenzweig,friction       # those of other files have to be named
     python benchmarks/own_data.py --table                          # what was measured so far
 
 Nothing is chosen for a data set: every method has its defaults. Each result is written to `benchmarks/own_data.json` as
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import jax
 import jax.random as jr
-from exact_sets import EXACT, EXACT_LATER
+from every_set import EVERY
 from own_data_sets import SIMULATED, measured
 
 import leadax as lx
@@ -45,7 +45,7 @@ def main() -> None:
 
 def _measure(options: argparse.Namespace, rows: list[dict]) -> None:
     usual = SIMULATED | (measured(options.measured) if options.measured else {})
-    sets = usual | EXACT | EXACT_LATER
+    sets = usual | EVERY
     names = options.only.split(",") if options.only else list(usual)
     for name in names:
         for method in ("yardsticks", *options.methods.split(",")):

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import jax.random as jr
-from exact_sets import EXACT, EXACT_LATER
+from every_set import EVERY
 from own_data_sets import SIMULATED, measured
 
 import leadax as lx
@@ -40,7 +40,7 @@ def main() -> None:
     for name in [] if options.table else names:
         if name in [row["data"] for row in rows]:
             continue
-        rows.append(_measured(name, *(usual | EXACT | EXACT_LATER)[name](), options))
+        rows.append(_measured(name, *(usual | EVERY)[name](), options))
         RESULTS.write_text(json.dumps(rows, indent=1) + "\n")
     print(table(rows))
 

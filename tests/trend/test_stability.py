@@ -38,6 +38,18 @@ def test_forecasts_that_run_away_are_counted(rate, low, high):
     assert low <= share_that_runs_away(points, law, coefficients) <= high
 
 
+def test_how_far_is_far():
+    """A drift by 0.7 of the range, from at most a quarter of it beyond the data: by more than 0.5 of it, never by 1."""
+    data = from_two_starts(0.0)
+    points = Points.of(data, Units.measured(data), Layout(data.channels))
+    low, high = (np.asarray(side) for side in points.region)
+    drift = np.zeros((3, 3, 2))
+    drift[:, 0] = 0.7 * (high - low) / (points.times[0, 0, -1] - points.times[0, 0, 0])
+    law = Law(1, points.region, points.median_gap)
+    assert share_that_runs_away(points, law, drift) == 0.0
+    assert share_that_runs_away(points, law, drift, far=0.5) > 0.1
+
+
 def test_amounts_do_not_start_below_zero():
     """Where a logistic law would run away, and rightly so."""
     t = np.linspace(0, 6, 25)

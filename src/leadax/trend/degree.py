@@ -147,8 +147,8 @@ def _of_noisy(points: Points, noise: tuple[float, ...]) -> Polynomial:
 
 
 def _stays(points: Points, wide: Law, wider: Fit, law: Law, found: Fit) -> bool:
-    """Whether forecasts near the data run away no more often if a polynomial is curved beyond them, too."""
-    share = lambda law, fit: share_that_runs_away(points, law, fit.coefficients.whole)
+    """Whether forecasts from near the data leave the wider region no more often if a polynomial is curved in it."""
+    share = lambda law, fit: share_that_runs_away(points, law, fit.coefficients.whole, MARGIN)
     return share(wide, wider) <= share(law, found)
 
 

@@ -14,8 +14,10 @@ FAR = 1.0  # ranges of the data beyond which a forecast has run away
 FINER = 4  # steps in place of one: it is the field that is judged, not a solver with long steps
 
 
-def share_that_runs_away(points: Points, law: Law, coefficients: Float[np.ndarray, "env term channel"]) -> float:
-    """Of forecasts from starts in and around the range of the data, how many leave it far behind.
+def share_that_runs_away(
+    points: Points, law: Law, coefficients: Float[np.ndarray, "env term channel"], far: float = FAR
+) -> float:
+    """Of forecasts from starts in and around the range of the data, how many leave it far behind: by `far` ranges.
 
     They are as long as the trajectories, under the same inputs, from starts elsewhere: a field that is right along
     a few curves may lead nowhere between and beside them.
@@ -37,7 +39,7 @@ def share_that_runs_away(points: Points, law: Law, coefficients: Float[np.ndarra
         gap = gaps[:, k, None]
         here = [side[:, k] for side in inputs]
         x, _ = flow(law.terms, coefficients[e], x + impulses[:, k], here, gap, law.steps(gap), times[:, k], known)
-        gone |= np.any((x < low - FAR * reach) | (x > high + FAR * reach), axis=1)
+        gone |= np.any((x < low - far * reach) | (x > high + far * reach), axis=1)
     return float(np.mean(gone)) if len(gone) else 0.0
 
 
