@@ -73,10 +73,16 @@ def test_a_box_around_the_data():
     box = Box.around(data, units)
     assert box == Box((-1.0, 0.0), (2.0, 2.0))
     assert Box.around(data, units, margin=0.5) == Box((-0.5, 0.5), (1.5, 1.5))
-    assert box.union(Box((0.0, -3.0), (7.0, 1.0))) == Box((-1.0, -3.0), (7.0, 2.0))
     for wrong in (((1.0,), (1.0,)), ((0.0,), (1.0, 2.0)), ((2.0,), (1.0,)), ((np.nan,), (1.0,))):
         with pytest.raises(InputError, match="a box needs"):
             Box(*wrong)
+
+
+def test_two_boxes_make_the_one_around_the_data_of_both():
+    states = RNG.standard_normal((1, 2, 5, 3)) * np.array([1.0, 5.0, 0.1])
+    box = lambda part: Box.around(Trajectories.from_arrays(range(5), part), Units.ones(3))
+    both, union = box(states), box(states[:, :1]).union(box(states[:, 1:]))
+    np.testing.assert_allclose([*union.low, *union.high, *union.range], [*both.low, *both.high, *both.range])
 
 
 @pytest.mark.parametrize(

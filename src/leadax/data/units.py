@@ -166,8 +166,14 @@ class Box:
         return Box((*self.low, *(-HIDDEN_BOUND,) * count), (*self.high, *(HIDDEN_BOUND,) * count))
 
     def union(self, other: "Box") -> "Box":
-        """The smallest box around both."""
-        return Box(tuple(map(min, self.low, other.low)), tuple(map(max, self.high, other.high)))
+        """The box around the data of both, with the usual margin.
+
+        >>> Box((-1.0,), (2.0,)).union(Box((1.0,), (7.0,)))
+        Box(low=(-5.0,), high=(10.0,))
+        """
+        low = np.minimum(*(np.asarray(box.low) + box.range for box in (self, other)))
+        high = np.maximum(*(np.asarray(box.high) - box.range for box in (self, other)))
+        return Box(tuple((2 * low - high).tolist()), tuple((2 * high - low).tolist()))
 
 
 def _like(numbers: tuple[float, ...], array: Any) -> Any:
