@@ -87,7 +87,6 @@ MUTANTS = [
     Mutant("train/loop.py", "better = np.nan_to_num(error, nan=np.inf) < np.asarray(self.error)", "better = np.nan_to_num(error, nan=np.inf) > np.asarray(self.error)", "tests/train/test_fit.py"),
     Mutant("train/loop.py", "self.best.improved(state.levels, validation.nmse_per_seed, step)", "self.best.improved(state.levels, validation.mse_per_seed, step)", "tests/train/test_stability.py"),
     Mutant("train/loop.py", "np.maximum(self.task.variance, MORE * least)", "np.maximum(self.task.variance, least)", "tests/train/test_fit.py"),
-    Mutant("evaluate/solver_gap.py", "states += [states[-1]] * (len(times) - len(states))", "times = times[: len(states)]", "tests/evaluate/test_solver_gap.py"),
     Mutant("train/loop.py", "return good._replace(rate=np.where(wrong, good.rate * np.float32(0.5), good.rate).astype(good.rate.dtype))", "return good", "tests/train/test_fit.py"),
     Mutant("train/run_folder.py", "refuse_another(folder, entry(about, \"config\", dict, str(folder)), config.to_json())", "pass", "tests/train/test_run_folder.py"),
     Mutant("train/run_folder.py", "if seal != _digest(document):", "if False:", "tests/train/test_run_folder.py"),
