@@ -178,7 +178,8 @@ def _down_to_none(points: Points, law: Law) -> Region:
 
 def _with_steps(points: Points, law: Law) -> Polynomial:
     """The polynomial with steps that are as fine as it gains from: twice as fine if half of the rest goes."""
-    at = lambda finer: law._replace(longest=points.median_gap / finer)
+    # By fits in standard units. Those in the units of the data are shorter and leave more, whatever the steps.
+    at = lambda finer: law._replace(longest=points.median_gap / finer, raw=False)
     rest = lambda finer: fitted(points, at(finer), points.complete).rest / points.size
     finer, now = 1, rest(1)
     while finer < FINEST and (less := rest(2 * finer)) < WORTH_FINER * now:
