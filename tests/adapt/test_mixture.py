@@ -30,6 +30,7 @@ from leadax.adapt import trial
 from leadax.adapt.learner import Learner
 from leadax.adapt.reliability import examine
 from leadax.adapt.trial import candidates, divided
+from leadax.data.units import Box
 from leadax.methods import Levels
 from leadax.methods.mixture import Mixture, family_of
 
@@ -113,9 +114,10 @@ def test_a_forecast_that_runs_away_is_not_reliable():
     push = lambda a: a[:, :1] + (5 * np.eye(2, dtype=np.float32)[None, None] if a.shape[-2:] == (2, 2) else 0)
     explosive = jax.tree.map(push, model.levels.specific)
     new = dataclasses.replace(model, levels=model.levels._replace(specific=explosive), environments=("n0",))
-    verdict = examine(new, model, data, 1e-3)
-    assert not verdict.reliable
-    assert "leave their region" in verdict.reason
+    for box in (None, Box((-5.0, -5.0), (5.0, 5.0))):  # which hides how far a forecast would run
+        verdict = examine(dataclasses.replace(new, box=box), dataclasses.replace(model, box=box), data, 1e-3)
+        assert not verdict.reliable
+        assert "leave their region" in verdict.reason
     calm = dataclasses.replace(
         model,
         levels=model.levels._replace(specific=jax.tree.map(lambda a: a[:, :1], model.levels.specific)),

@@ -15,4 +15,4 @@ def test_a_simple_forecast_that_is_better_is_named():
     simple = {"persistence": 2.0, "mean_curve": 0.3, "linear": None}
     assert "the simple forecast `mean curve` is better than the model" in _compared(simple, 0.4)
     assert "better" not in _compared(simple, 0.2)
-    assert "`mean curve`" in _compared(simple, float("nan"))
+    assert "`mean curve`" in _compared(simple, None)

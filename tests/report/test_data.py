@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import leadax as lx
+from leadax.data.dates import ATTRIBUTE, UNIT
 from leadax.report import Page, data_figures, data_page
+from leadax.report.lines import lines
 from leadax.report.page import MOST_ROWS
 from leadax.report.style import field_scale, label, rendered, save_figure, short
 
@@ -200,3 +202,16 @@ def test_a_picture_that_matplotlib_cannot_draw_is_one_line():
     with pytest.raises(lx.RunError, match="this picture cannot be drawn: ") as error:
         rendered(figure, "png")
     assert "\n" not in str(error.value)
+
+
+def test_trajectories_that_are_far_apart_are_drawn_from_their_starts():
+    """Otherwise each would be a tick on an axis of months."""
+    hours = np.linspace(0, 0.5, 7)
+    dates = {"attributes": {ATTRIBUTE: UNIT}}
+    for begin, dated, what in ((100.0, {}, "time since"), (100.0, dates, "days since"), (0.2, {}, "time")):
+        times = np.stack([hours, begin + hours])[None]
+        data = lx.Trajectories.from_arrays(times, RNG.normal(size=(1, 2, 7, 1)), **dated)
+        _, figure = lines(data, range(1), 4)
+        axis = figure.axes[0]
+        assert axis.get_xlabel() == (f"{what} the start" if begin > 1 else "time")
+        assert axis.get_xlim()[1] < 1

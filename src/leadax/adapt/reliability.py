@@ -18,6 +18,7 @@ from .schemes import points_around, states_of
 
 STARTS, TIMES = 48, 25
 NEAR = 0.3  # standard deviation of the starts around the data, in standard units
+FAR = 0.5  # ranges of the data beyond which a forecast has left them
 LARGEST_ERROR = 0.1  # of what was held out, as a part of the variance of the data that the model was trained on
 # How far the field of a new environment is from the mean of the known ones, compared with the furthest of these. Beyond
 # the first number it extrapolates, and must forecast what was held out ten times better; beyond the second it is of
@@ -114,7 +115,10 @@ def _runs_away(new: Model, known: Model, data: Trajectories) -> str:
 
 
 def _leaving(model: Model, data: Trajectories, starts_from: str, environment: str) -> float:
-    """The share of forecasts, from states near those of the data, that leave twice the region of the data."""
+    """The share of forecasts, from states near those of the data, that get half a range beyond them.
+
+    The box around the data keeps forecasts from getting much further.
+    """
     own = data.select(starts_from)
     states = states_of(model, own)
     keys = jax.random.split(jax.random.key(0))
@@ -127,6 +131,6 @@ def _leaving(model: Model, data: Trajectories, starts_from: str, environment: st
     forecast = model.units.standard(members)
     axes = tuple(range(states.ndim - 1))
     low, high = np.minimum(states.min(axis=axes), -2.0), np.maximum(states.max(axis=axes), 2.0)
-    margin = high - low
+    margin = FAR * (high - low)
     out = ~((forecast > low - margin) & (forecast < high + margin))
     return float(np.any(out, axis=tuple(range(2, out.ndim))).mean())

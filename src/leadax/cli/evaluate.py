@@ -10,6 +10,7 @@ from .names import Protocol
 from .options import DataFile, RunPath, Using, open_model
 from .reading import Reading
 from .runtime import prepare
+from .train import better_line
 
 
 def evaluate(
@@ -40,16 +41,13 @@ def evaluate(
     evaluation = evaluate_model(model, observed, protocol=protocol, warmup=warmup)
     simple = yardsticks_of(run, model)
     errors = simple.document(observed, protocol=evaluation.protocol, warmup=warmup or model.warmup) if simple else {}
-    text = f"{evaluation}{_compared(errors, evaluation.nmse)}"
-    result(evaluation.to_json() | {"baselines": errors}, text, as_json=json)
+    document = evaluation.to_json()
+    text = f"{evaluation}{_compared(errors, document['nmse'])}"
+    result(document | {"baselines": errors}, text, as_json=json)
 
 
-def _compared(simple: dict[str, float | None], error: float) -> str:
+def _compared(simple: dict[str, float | None], error: float | None) -> str:
     if not simple:
         return ""
     lines = [f"  {name.replace('_', ' '):30} {shown(found)}" for name, found in simple.items()]
-    better = {name: found for name, found in simple.items() if found is not None and not error <= found}
-    if better:
-        best = min(better, key=better.__getitem__).replace("_", " ")
-        lines += [f"warning: the simple forecast `{best}` is better than the model on these data"]
-    return "\n".join(["\nsimple forecasts, as parts of the variance:", *lines])
+    return "\n".join(["\nsimple forecasts, as parts of the variance:", *lines, *better_line(simple, error)])

@@ -45,16 +45,29 @@ def train(
     parts = parts_of(reading.load(data), test, training.validate, reading, training.told)
     document = train_run(method, parts, out, training, tensorboard=tensorboard)
     text = [f"{out}: {method}, {document['steps']} steps, {document['parameters']} parameters per seed"]
-    part = shown(document["nmse"])
-    text += [f"mean squared error {shown(document['mse'])} on the training data, {part} of the variance"]
-    text += [*useless_line(document), *gap_line(document)]
+    text += [error_line(document, "training"), *useless_line(document), *gap_line(document)]
     if "validation" in document:
         kept = ", ".join(map(str, document["validation"]["kept"]))
-        text += [f"mean squared error {shown(document['validation']['mse'])} on the validation data, at step {kept}"]
+        text += [f"{error_line(document['validation'], 'validation')}, at step {kept}"]
     if parts.test is not None:
-        text += [f"mean squared error {shown(document['test']['last'])} on the test data (smallest during training: "
-                 f"{shown(document['test']['minimum'])})"]  # fmt: skip
+        tested = document["test"]
+        text += [f"{error_line(tested, 'test')} (smallest error during training: {shown(tested['minimum'])})"]
+        text += better_line(tested["baselines"], tested["nmse"])
     result(document, "\n".join(text), as_json=json)
+
+
+def error_line(errors: dict[str, Any], where: str) -> str:
+    """The error on some data, in their units and as a part of their variance."""
+    return f"mean squared error {shown(errors['mse'])} on the {where} data, {shown(errors['nmse'])} of the variance"
+
+
+def better_line(simple: dict[str, float | None], error: float | None) -> list[str]:
+    """A warning if a simple forecast of the same data has a smaller error."""
+    better = {name: found for name, found in simple.items() if found is not None and (error is None or found < error)}
+    if not better:
+        return []
+    best = min(better, key=better.__getitem__).replace("_", " ")
+    return [f"warning: the simple forecast `{best}` is better than the model on these data"]
 
 
 def useless_line(document: dict[str, Any]) -> list[str]:

@@ -180,8 +180,10 @@ class Loop:
     def _resumed(self, state: TrainState) -> TrainState:
         """The state of the newest checkpoint, or this one."""
         if self.task.validation is not None:
-            infinite = jnp.full(len(state.step), jnp.inf, state.rate.dtype)
-            self.best = Best(state.levels, infinite, jnp.zeros(len(state.step), jnp.int32))
+            # Where nets begin at a polynomial, what they begin with may be best.
+            begin = self.task.validation.evaluated(self.task.method, state.levels).nmse_per_seed
+            error = jnp.asarray(np.nan_to_num(begin, nan=np.inf), state.rate.dtype)
+            self.best = Best(state.levels, error, jnp.zeros(len(state.step), jnp.int32))
         if self.folder is None:
             return state
         template = lambda step: jax.eval_shape(lambda: (self._entered(state, self.task.stage(step - 1)), self.best))
