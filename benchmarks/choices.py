@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import jax
 import jax.random as jr
 from development_sets import DEVELOPMENT
 
@@ -64,6 +65,7 @@ def measured(data: str, begin: str, seeds: int) -> list[dict]:
     """The errors of all settings on one data set."""
     train, test = DEVELOPMENT[data]()
     rows = []
+    jax.clear_caches()  # compiled programs of many data sets do not fit into memory
     for group in settings(begin, train):
         start = time.perf_counter()
         methods = list(group.values())
@@ -77,7 +79,7 @@ def measured(data: str, begin: str, seeds: int) -> list[dict]:
 
 
 def table(rows: list[dict]) -> str:
-    """A line per data set and beginning, a column per setting: mean error (median), as in docs/measurements.md."""
+    """A line per data set and beginning, a column per setting: mean error (median), as in docs/training.md."""
     names = list(dict.fromkeys(row["setting"] for row in rows))
     lines = ["| data | begins at | " + " | ".join(names) + " |", "|---" * (len(names) + 2) + "|"]
     for data in DEVELOPMENT:

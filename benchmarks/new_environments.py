@@ -1,12 +1,12 @@
 """`adapt` from one trajectory of a new environment: whether forecasts run away, and whether its flag is right.
 
-    python benchmarks/new_environments.py                        # 20 new environments of each of three systems
+    python benchmarks/new_environments.py                        # 20 new environments of each of four kinds
     python benchmarks/new_environments.py --only epidemic --count 5
     python benchmarks/new_environments.py --table                # what was measured so far
 
 LEADS learns the environments of `own_data_sets.py` with its defaults. New ones have parameters drawn from a range that
 is a fifth wider on both sides, so that some lie outside. Each is learnt from a single trajectory, every other one with
-5 % noise, and forecasts eight others. The flag is right if it says `reliable` of errors below a tenth of the variance,
+5 % noise, and forecasts eight others. The last kind is of another law, so that there is something to distrust. The flag is right if it says `reliable` of errors below a tenth of the variance,
 and of no others. Results are kept in `benchmarks/new_environments.json`; what is there is not measured again.
 """
 
@@ -62,6 +62,11 @@ KINDS = {
         sets.pendulum,
         lambda x, length: (x[1], -np.sin(x[0]) * 9.81 / length - 0.2 * x[1]),
         [4.0], [10.0], sets.box([-2, -1], [2, 1]), np.linspace(0, 10, 26),
+    ),
+    "stranger": Kind(  # a spring that stiffens, to a model that knows oscillators of van der Pol
+        sets.van_der_pol,
+        lambda x, a, b: (x[1], -0.2 * x[1] - a * x[0] - b * x[0] ** 3),
+        [0.5, 0.3], [1.0, 0.9], sets.box([-2, -2], [2, 2]), np.linspace(0, 8, 33),
     ),
 }  # fmt: skip
 
