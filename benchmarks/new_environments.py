@@ -6,8 +6,9 @@
 
 LEADS learns the environments of `own_data_sets.py` with its defaults. New ones have parameters drawn from a range that
 is a fifth wider on both sides, so that some lie outside. Each is learnt from a single trajectory, every other one with
-5 % noise, and forecasts eight others. The last kind is of another law, so that there is something to distrust. The flag is right if it says `reliable` of errors below a tenth of the variance,
-and of no others. Results are kept in `benchmarks/new_environments.json`; what is there is not measured again.
+5 % noise, and forecasts eight others. The last kind is of another law, so that there is something to distrust. The flag
+is right if it says `reliable` of errors below a tenth of the variance, and of no others. Results are kept in
+`benchmarks/new_environments.json`; what is there is not measured again.
 """
 
 import argparse

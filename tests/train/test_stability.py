@@ -11,7 +11,7 @@ from tests.engine import LINEAR, decays, same_bits
 
 from leadax import Monitor, Recipe, Trajectories, evaluate, fit, hold_out
 from leadax.methods import Levels
-from leadax.train import Interrupted
+from leadax.train import Interrupted, Start
 from leadax.train.loop import Best
 
 DATA = decays(trajectories=3)
@@ -59,6 +59,17 @@ def test_the_model_that_is_kept_does_not_depend_on_units():
     assert kept[0] == kept[1]
     raw = [np.argmin(each, axis=0).tolist() for each in errors]
     assert raw[0] != raw[1], "by raw errors it would depend on them"
+
+
+def test_what_training_only_makes_worse_is_kept_as_it_began():
+    train, validation = hold_out(DATA, 0.3)
+    right = fast(train, steps=400, learning_rate=0.03)
+    warned: list[str] = []
+    how = {"validation": validation, "learning_rate": 1.0, "steps": 10, "monitor": Monitor(warn=warned.append)}
+    model = fast(train, start=Start(right.levels), **how)
+    assert model.training.kept == (0,)
+    assert same_bits(model.levels, right.levels)
+    assert warned == [], "forecasts were finite: there is nothing to warn of"
 
 
 def test_both_validation_errors_are_recorded(tmp_path):

@@ -32,7 +32,7 @@ def after_training(model: Model, data: Trajectories) -> list[str]:
     """What to say of a model that was trained on these data: whether it has learnt nothing, or their noise by heart."""
     training = model.training
     assert training is not None, "a model that was trained knows how"
-    if 0 in (training.kept or ()):
+    if any(step == 0 and not _was_finite(training, member) for member, step in enumerate(training.kept or ())):
         return [NOTHING_KEPT]
     if training.config.match != "trajectories" or not training.history:
         return []
@@ -43,6 +43,11 @@ def after_training(model: Model, data: Trajectories) -> list[str]:
     return [
         f"{found}; try " + ("--noise auto" if model.layout.noise is None else "--weight-decay 0.1 or fewer --steps")
     ]
+
+
+def _was_finite(training: Training, member: int) -> bool:
+    """Whether forecasts of the validation data were, at any look."""
+    return any(seen.validation and math.isfinite(seen.validation[member]) for seen in training.history)
 
 
 def _hidden_states(data: Trajectories, layout: Layout) -> list[str]:
