@@ -70,7 +70,8 @@ def _errors(
         "by the variance of each channel, then averaged over channels: 1 is as wrong as the mean of the data. The "
         "smallest is bold; where two are equal, both are. R² is the share of the variance that is explained. Median: "
         "half of the trajectories have a smaller normalised error. The mean squared error and its standard deviations "
-        "are in the units of the data. Diverged: forecasts that left all bounds."
+        "are in the units of the data. Diverged: forecasts that are off by "
+        "more than the range of the training data."
     )
     if note := _cross_validated(evaluations, test):
         page.text(note)

@@ -59,7 +59,7 @@ def _hidden_states(data: Trajectories, layout: Layout) -> list[str]:
         return []
     return [
         f"the same state is followed by different changes ({min(share, 1.0):.0%} of their variance is unexplained): "
-        "something is hidden; try --hidden 1, --individual 1 or --inputs"
+        "something may be hidden; try --hidden 1, --individual 1 or --inputs"
     ]
 
 
