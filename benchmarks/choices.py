@@ -4,7 +4,7 @@
     python benchmarks/choices.py --table
 
 Each data set is learnt by nets that begin at a polynomial, as the defaults do, and by nets alone (`--net mlp`). κ is
-varied around 0.1, and nets of two layers of 16 stand beside the usual ones, three of 64; `1/λ` is the paper's form,
+varied around 0.1, and nets of two layers of 16 stand beside the usual ones, four of 64; `1/λ` is the paper's form,
 with the weight 1e-3. Candidates that differ in κ only are trained in one program. Results are kept in
 `benchmarks/choices.json`; what is there is not measured again. None of these sets is in a table of docs/own-data.md
 but those of polynomials.

@@ -108,7 +108,7 @@ class Found:
             return ""
         parts = [yardsticks(*parts) for parts in self.task.folds[: plan.folds[rung]]]
         errors = {name: fmean(part[name].nmse for part in parts) for name in parts[0]}
-        name = min(errors, key=errors.__getitem__)
+        name = min(errors, key=lambda name: math.inf if math.isnan(errors[name]) else errors[name])
         if not errors[name] <= self.journal.scores(rung)[self.winner.candidate].nmse:
             return ""
         return f" But it does not beat the simple forecast `{name}`, whose error is {100 * errors[name]:.3g} %."

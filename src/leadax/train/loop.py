@@ -86,7 +86,7 @@ def _picked(better: Bool[Array, " member"], new: PyTree, old: PyTree) -> PyTree:
 class Task:
     """Everything about a training run that does not change while it runs.
 
-    - `method`: its numbers with a leading axis over members; `retry`: go back when the loss is not finite;
+    - `method`: its numbers with a leading axis over members; `retry`: go back when the loss explodes or is not finite;
     - `devices`: over how many the members are spread.
     """
 
