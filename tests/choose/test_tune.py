@@ -313,6 +313,25 @@ def test_clearly_better(mine, expected):
     assert mine.diverged or mine.clearly_better(Score(1.0, 1, usual.each)), "whatever does not diverge"
 
 
+@pytest.mark.parametrize(("alone", "stays"), [(0.1, True), (1.0, False)])
+def test_defaults_stay_if_they_were_judged_by_far_too_few_steps(alone, stays):
+    """Groups are slow. Alone, the defaults may have time for all of their usual steps."""
+    fake = Fake(lambda candidate, steps: 0.1 if rate(candidate) == 10 else 1.0, pace=1.0)
+    inner = fake.__class__.__call__
+
+    def call(group, fold, steps, should_stop):
+        fake.pace = alone if len(group) == 1 else 1.0
+        return inner(fake, group, fold, steps, should_stop)
+
+    run = fake.search(10, names=("leads",))
+    run.train, run.usual_steps = call, lambda: 1000
+    winner = run.run()
+    assert 3 * run.journal.plan.steps[-1] < 1000
+    assert (winner.candidate == run.defaults[0]) == stays
+    assert fake.now + winner.steps * alone <= 600
+    assert ("too few to judge by" in sentence(run.journal, run.defaults)) == stays
+
+
 def test_a_group_that_fails_is_no_crash():
     fake = Fake(by_rate_and_width, broken=frozenset({"coda", "leads"}))
     run = fake.search()

@@ -67,10 +67,14 @@ def _found(journal: Journal, reference: Candidate) -> str:
     count = len({candidate for record in journal.records for candidate in record.group})
     how = f"{folds}-fold cross-validation" if folds > 1 else "held-out data"
     if winner.candidate == reference and any(score.rank < scores[reference].rank for score in scores.values()):
-        return (
-            f"The defaults of `{reference.shape.method}` stay: their error is {_percent(own)} of the variance ({how}), "
-            f"and none of {count - 1} other candidates is clearly better on these data."
+        if any(score.clearly_better(scores[reference]) for score in scores.values()):
+            why = f"others are better after {plan.steps[winner.rung]} steps, but these are too few to judge by"
+        else:
+            why = f"and none of {count - 1} other candidates is clearly better on these data"
+        stay = (
+            f"The defaults of `{reference.shape.method}` stay: their error is {_percent(own)} of the variance ({how})"
         )
+        return f"{stay}, {why}."
     text = f"`{winner.candidate}` is the best of {count}: its error is {_percent(own)} of the variance ({how})"
     if winner.candidate == reference:
         return f"{text}; these are the defaults."
