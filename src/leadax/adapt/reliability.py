@@ -1,6 +1,8 @@
 """Whether the forecasts of a new environment can be trusted: checks that need no further data."""
 
+from collections.abc import Iterator
 from functools import partial
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -99,38 +101,55 @@ def _tangents(method: Method, levels: Levels, environments: int, states: Array, 
     return jax.vmap(each)(levels)
 
 
+class _Trial(NamedTuple):
+    """Forecasts that should stay in a region: their starts, in standard units, how long they are, and the region."""
+
+    starts: np.ndarray
+    length: float
+    low: np.ndarray
+    high: np.ndarray
+    where: str
+
+
 def _runs_away(new: Model, known: Model, data: Trajectories) -> str:
-    """Forecasts from states near the data should stay near them; at least as well as in known environments.
+    """Forecasts from near the data, and from where known data are, should stay there as well as in known environments.
 
     Where inputs act, forecasts from other states under the same inputs say little: nothing is checked.
     """
     if new.layout.inputs:
         return ""
-    usual = max(_leaving(known, data, data.environments[0], name) for name in known.environments[:16])
     for name in data.environments:
-        share = _leaving(new, data, name, name)
-        if share > usual + 0.1:
-            return f"{share:.0%} of its forecasts from states near the data in `{name}` leave their region"
+        for trial in _trials(known, data.select(name)):
+            usual = max(_leaving(known, trial, other) for other in known.environments[:16])
+            share = _leaving(new, trial, name)
+            if share > usual + 0.1:
+                return f"{share:.0%} of its forecasts from states {trial.where} in `{name}` leave their region"
     return ""
 
 
-def _leaving(model: Model, data: Trajectories, starts_from: str, environment: str) -> float:
-    """The share of forecasts, from states near those of the data, that get half a range beyond them.
-
-    The box around the data keeps forecasts from getting much further.
-    """
-    own = data.select(starts_from)
-    states = states_of(model, own)
+def _trials(known: Model, data: Trajectories) -> Iterator[_Trial]:
+    """From states near those of the data; and from anywhere between those that the known model was trained on."""
+    states, length = states_of(known, data), float(np.nanmax(data.times) - np.nanmin(data.times))
     keys = jax.random.split(jax.random.key(0))
     picked = states[np.asarray(jax.random.randint(keys[0], (STARTS,), 0, len(states)))]
     shape = picked.shape if picked.ndim == 2 else (STARTS, *(1,) * (picked.ndim - 1))
-    starts = picked + NEAR * np.asarray(jax.random.normal(keys[1], shape))
-    last = float(np.nanmax(own.times) - np.nanmin(own.times))
-    times = np.linspace(0, last, TIMES)
-    members = np.asarray(model.predict(model.units.raw(starts), times, environment=environment).members, float)
-    forecast = model.units.standard(members)
     axes = tuple(range(states.ndim - 1))
     low, high = np.minimum(states.min(axis=axes), -2.0), np.maximum(states.max(axis=axes), 2.0)
-    margin = FAR * (high - low)
-    out = ~((forecast > low - margin) & (forecast < high + margin))
+    yield _Trial(picked + NEAR * np.asarray(jax.random.normal(keys[1], shape)), length, low, high, "near the data")
+    if known.box is not None and not data.space:
+        low, high = np.asarray(known.box.low) + known.box.range, np.asarray(known.box.high) - known.box.range
+        between = low + (high - low) * np.asarray(jax.random.uniform(keys[0], (STARTS, len(low))))
+        yield _Trial(between, length, low, high, "between the known data")
+
+
+def _leaving(model: Model, trial: _Trial, environment: str) -> float:
+    """The share of forecasts that get half a range beyond their region.
+
+    The box around the data keeps them from getting much further.
+    """
+    times = np.linspace(0, trial.length, TIMES)
+    members = model.predict(model.units.raw(trial.starts), times, environment=environment).members
+    forecast = model.units.standard(np.asarray(members, float))
+    margin = FAR * (trial.high - trial.low)
+    out = ~((forecast > trial.low - margin) & (forecast < trial.high + margin))
     return float(np.any(out, axis=tuple(range(2, out.ndim))).mean())
