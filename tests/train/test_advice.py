@@ -1,6 +1,7 @@
 """What `fit` says unasked: it notices what is hidden, too many unknowns, and noise that was learnt."""
 
 import dataclasses
+import math
 import sys
 
 import jax.random as jr
@@ -13,7 +14,7 @@ from leadax import Latent, Monitor, Trajectories, fit
 from leadax.data.layout import Layout
 from leadax.records import Snapshot, Training
 from leadax.train import advice
-from leadax.train.advice import after_training, before_training
+from leadax.train.advice import _error, after_training, before_training
 from leadax.train.trainer import Trainer
 
 WHOLE = oscillators()[0]
@@ -58,6 +59,7 @@ def test_noise_that_was_learnt(noise, option):
     assert option in line
     assert after_training(trained_to(0.09, layout), data) == []
     assert after_training(trained_to(0.03, layout, kept=(1, 1)), data) == [], "the model kept is an earlier one"
+    assert _error(trained_to(0.03, layout, kept=(0, 0)).training) == math.inf, "what it began with has learnt nothing"
     assert after_training(trained_to(0.03, Layout(data.channels)), oscillators()[0]) == [], "there is no noise"
 
 

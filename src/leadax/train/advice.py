@@ -76,11 +76,12 @@ def _too_many_unknowns(data: Trajectories, layout: Layout) -> list[str]:
 
 
 def _error(training: Training) -> float:
-    """The root mean square error in training, in standard units, of the models that were kept."""
+    """The root mean square error in training, in standard units, of the models that were kept after some steps."""
     steps = training.kept or (training.steps,) * len(training.history[-1].error)
     at = {snapshot.step: snapshot.error for snapshot in training.history}
     last = training.history[-1].error
-    return math.sqrt(np.mean([at.get(step, last)[member] for member, step in enumerate(steps)]))
+    learnt = [at.get(step, last)[member] for member, step in enumerate(steps) if step > 0]
+    return math.sqrt(np.mean(learnt)) if learnt else math.inf
 
 
 def _noise(layout: Layout, data: Trajectories, units: Units) -> float:
