@@ -17,6 +17,7 @@ from ..methods.prepare import numbers_as_arrays
 from ..model import Model
 from ..records import Reliability
 from .schemes import points_around, states_of
+from .trial import divided
 
 STARTS, TIMES = 48, 25
 NEAR = 0.3  # standard deviation of the starts around the data, in standard units
@@ -38,17 +39,29 @@ def examine(new: Model, known: Model, data: Trajectories, held_out: float | str)
     - `held_out`: its error on data that were held out, in standard units; or why nothing was.
     """
     distance = _distance(new, known, data)
-    faults = (_wrong(held_out, distance), _unlike(distance), _runs_away(new, known, data))
+    faults = (_wrong(held_out, distance, _moving(known, data)), _unlike(distance), _runs_away(new, known, data))
     if any(faults):
         return Reliability(False, "; ".join(filter(None, faults)))
     return Reliability(True, f"the held-out part was forecast with an error of {held_out:.2g} of the variance")
 
 
-def _wrong(held_out: float | str, distance: float) -> str:
+def _moving(known: Model, data: Trajectories) -> float:
+    """How much the held-out part differs from the mean of the rest, at most 1: what a forecast of it should explain."""
+    parts = divided(data)
+    if parts is None:
+        return 1.0
+    past, future = (known.units.standard(part.states) for part in parts)
+    off = future - np.nanmean(past, axis=tuple(range(past.ndim - 1)))
+    return min(1.0, float(np.nanmean(off**2)))
+
+
+def _wrong(held_out: float | str, distance: float, moving: float) -> str:
     if isinstance(held_out, str):
         return f"{held_out}, so its forecasts are untested"
     if not held_out <= LARGEST_ERROR:
         return f"the error on the held-out part is {held_out:.2g} of the variance"
+    if not held_out <= LARGEST_ERROR * moving:
+        return f"the held-out part hardly moves, and the error on it is {held_out / moving:.2g} of that"
     if distance > OUTSIDE and held_out > STRICTER * LARGEST_ERROR:
         return (
             f"it lies outside the known environments, and the error on the held-out part is {held_out:.2g} of the "
