@@ -130,7 +130,7 @@ def test_a_forecast_that_runs_away_is_not_reliable():
     ("stretch", "held_out", "reliable", "reason"),
     [
         (1.0, 0.015, True, "was forecast with an error of 0.015"),
-        (1.0, 0.05, False, "hardly moves, and the error on it is 0.23 of that"),
+        (1.0, 0.05, False, "is 0.23 of that of the mean of the rest"),
         (1.5, 0.015, False, "lies outside the known environments"),
         (1.5, 0.005, True, "was forecast with an error of 0.005"),
         (4.0, 0.0001, False, "unlike any known environment (4 times as far"),

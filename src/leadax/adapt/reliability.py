@@ -61,7 +61,7 @@ def _wrong(held_out: float | str, distance: float, moving: float) -> str:
     if not held_out <= LARGEST_ERROR:
         return f"the error on the held-out part is {held_out:.2g} of the variance"
     if not held_out <= LARGEST_ERROR * moving:
-        return f"the held-out part hardly moves, and the error on it is {held_out / moving:.2g} of that"
+        return f"the error on the held-out part is {held_out / moving:.2g} of that of the mean of the rest"
     if distance > OUTSIDE and held_out > STRICTER * LARGEST_ERROR:
         return (
             f"it lies outside the known environments, and the error on the held-out part is {held_out:.2g} of the "
