@@ -19,7 +19,7 @@ from leadax.nets.architecture import Architecture
 from leadax.nets.polynomial import degrees_of, features
 from leadax.train.trainer import Trainer
 from leadax.trend import Polynomial, best_polynomial, shooting, trend_of
-from leadax.trend.basis import monomials
+from leadax.trend.basis import monomials, multiples
 from leadax.trend.effects import Normal, Widths, effects, evidence
 from leadax.trend.fitting import fitted_for
 from leadax.trend.flow import Law, fitted
@@ -432,3 +432,15 @@ def test_training_begins_at_the_trend(name):
     else:
         np.testing.assert_array_equal(*found)
         np.testing.assert_allclose(found[0], np.mean(truth, axis=0), atol=0.2)
+
+
+@pytest.mark.parametrize("channel", [0, 1])
+def test_multiples_of_a_channel(channel):
+    """What grows in proportion to itself: the channel, as a part of its largest size, times a polynomial."""
+    region, zero = ((-1.0, -2.0), (3.0, 2.0)), np.array([-1.5, -2.0])
+    coefficients = multiples(region, zero, 2, channel)
+    z = np.random.default_rng(0).uniform(*region, (20, 2))
+    size = np.array([4.5, 4.0])  # from 0 to the largest value
+    expected = ((z - zero) / size)[:, [channel]] * np.concatenate([np.ones((20, 1)), z], axis=1)
+    found = np.concatenate([np.ones((20, 1)), features(z, 2)], axis=1) @ coefficients
+    np.testing.assert_allclose(found, expected, atol=1e-9)
