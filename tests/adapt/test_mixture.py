@@ -126,11 +126,22 @@ def test_a_forecast_that_runs_away_is_not_reliable():
     assert examine(calm, model, data, 1e-3).reliable
 
 
+def test_what_is_at_rest_tells_nothing():
+    model, still = known_model(), Trajectories.from_arrays(TIMES, np.ones((1, 1, len(TIMES), 2)), environments=["n0"])
+    calm = dataclasses.replace(
+        model,
+        levels=model.levels._replace(specific=jax.tree.map(lambda a: a[:, :1], model.levels.specific)),
+        environments=("n0",),
+    )
+    verdict = examine(calm, model, still, 1e-4)
+    assert (verdict.reliable, "that of the mean of the rest 0" in verdict.reason) == (False, True), verdict
+
+
 @pytest.mark.parametrize(
     ("stretch", "held_out", "reliable", "reason"),
     [
         (1.0, 0.015, True, "was forecast with an error of 0.015"),
-        (1.0, 0.05, False, "is 0.23 of that of the mean of the rest"),
+        (1.0, 0.05, False, "is 0.05 of the variance, that of the mean of the rest 0.22"),
         (1.5, 0.015, False, "lies outside the known environments"),
         (1.5, 0.005, True, "was forecast with an error of 0.005"),
         (4.0, 0.0001, False, "unlike any known environment (4 times as far"),

@@ -51,17 +51,19 @@ def _moving(known: Model, data: Trajectories) -> float:
     if parts is None:
         return 1.0
     past, future = (known.units.standard(part.states) for part in parts)
-    off = future - np.nanmean(past, axis=tuple(range(past.ndim - 1)))
-    return min(1.0, float(np.nanmean(off**2)))
+    axes, seen = tuple(range(past.ndim - 1)), np.isfinite(past)
+    mean = np.sum(np.where(seen, past, 0.0), axis=axes) / np.maximum(seen.sum(axis=axes), 1)
+    return min(1.0, float(np.nanmean((future - mean) ** 2)))
 
 
 def _wrong(held_out: float | str, distance: float, moving: float) -> str:
     if isinstance(held_out, str):
         return f"{held_out}, so its forecasts are untested"
+    error = f"the error on the held-out part is {held_out:.2g} of the variance"
     if not held_out <= LARGEST_ERROR:
-        return f"the error on the held-out part is {held_out:.2g} of the variance"
+        return error
     if not held_out <= LARGEST_ERROR * moving:
-        return f"the error on the held-out part is {held_out / moving:.2g} of that of the mean of the rest"
+        return f"{error}, that of the mean of the rest {moving:.2g}"
     if distance > OUTSIDE and held_out > STRICTER * LARGEST_ERROR:
         return (
             f"it lies outside the known environments, and the error on the held-out part is {held_out:.2g} of the "
