@@ -6,6 +6,7 @@ from exact_sets import EXACT, EXACT_LATER
 from input_sets import pendulums
 from own_data_sets import SIMULATED
 from saturating_sets import SATURATING, SATURATING_LATER
+from turning_sets import TURNING
 from unseen_sets import UNSEEN
 
 EVERY = (
@@ -18,4 +19,5 @@ EVERY = (
     | EXACT
     | EXACT_LATER
     | AMOUNTS
+    | TURNING
 )

@@ -24,7 +24,7 @@ import leadax as lx
 from leadax.methods import METHODS
 
 RESULTS = Path(__file__).with_name("own_data.json")
-KEYS = ("data", "method", "asked_steps", "seeds")
+KEYS = ("data", "method", "asked_steps", "seeds", "hidden", "told")
 
 
 def main() -> None:
@@ -35,6 +35,8 @@ def main() -> None:
     parser.add_argument("--methods", default="leads,one-per-env")
     parser.add_argument("--steps", type=int, help="by default those that `fit` chooses")
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--hidden", type=int, help="channels; by default those that `fit` chooses")
+    parser.add_argument("--told", type=int, help="points of each test trajectory that a forecast is told; 1 by default")
     parser.add_argument("--table", action="store_true", help="measure nothing")
     options = parser.parse_args()
     rows = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
@@ -49,27 +51,29 @@ def _measure(options: argparse.Namespace, rows: list[dict]) -> None:
     names = options.only.split(",") if options.only else list(usual)
     for name in names:
         for method in ("yardsticks", *options.methods.split(",")):
-            wanted = (name, method, *((None, 1) if method == "yardsticks" else (options.steps, options.seeds)))
+            asked = (None, 1, None) if method == "yardsticks" else (options.steps, options.seeds, options.hidden)
+            wanted = (name, method, *asked, options.told)
             if wanted in [tuple(row.get(key) for key in KEYS) for row in rows]:
                 continue
             train, test = sets[name]()
-            rows += _yardsticks(name, train, test) if method == "yardsticks" else [_learnt(wanted, train, test)]
+            rows += [(_yardsticks if method == "yardsticks" else _learnt)(wanted, train, test)]
             RESULTS.write_text(json.dumps(rows, indent=1) + "\n")
             print(f"{name}: {method} {rows[-1]['nmse']:.3g}", flush=True)
 
 
-def _yardsticks(name: str, train: lx.Trajectories, test: lx.Trajectories) -> list[dict]:
-    errors = {simple: found.nmse for simple, found in lx.yardsticks(train, test).items()}
+def _yardsticks(wanted: tuple, train: lx.Trajectories, test: lx.Trajectories) -> dict:
+    found = lx.yardsticks(train, test, warmup=wanted[-1] or 1)
+    errors = {simple: each.nmse for simple, each in found.items()}
     best = min(errors, key=errors.__getitem__)
-    common = {"data": name, "method": "yardsticks", "asked_steps": None, "seeds": 1}
-    return [{**common, "nmse": errors[best], "best": best, "all": errors}]
+    return {**dict(zip(KEYS, wanted, strict=True)), "nmse": errors[best], "best": best, "all": errors}
 
 
-def _learnt(wanted: tuple[str, str, int | None, int], train: lx.Trajectories, test: lx.Trajectories) -> dict:
-    _, method, steps, seeds = wanted
+def _learnt(wanted: tuple, train: lx.Trajectories, test: lx.Trajectories) -> dict:
+    _, method, steps, seeds, hidden, told = wanted
     begin = time.perf_counter()
-    model = lx.fit(METHODS[method](), train, steps=steps, seeds=seeds, key=jr.key(0))
-    errors = lx.evaluate(model, test)
+    latent = None if hidden is None else lx.Latent(hidden=hidden)
+    model = lx.fit(METHODS[method](), train, steps=steps, seeds=seeds, latent=latent, key=jr.key(0))
+    errors = lx.evaluate(model, test, warmup=told or 1)
     return {
         **dict(zip(KEYS, wanted, strict=True)),
         "steps": model.training.steps,
@@ -78,7 +82,7 @@ def _learnt(wanted: tuple[str, str, int | None, int], train: lx.Trajectories, te
         "median_nmse": errors.median_nmse,
         "mse": errors.mse,
         "diverged": errors.diverged,
-        "train_nmse": lx.evaluate(model, train).nmse,
+        "train_nmse": lx.evaluate(model, train, warmup=told or 1).nmse,
         "seconds": round(time.perf_counter() - begin),
         "devices": jax.local_device_count(),
     }
@@ -95,7 +99,8 @@ def table(rows: list[dict]) -> str:
             lines.append(f"| {row['data']} | *{row['best']}* | {row['nmse']:.2e} | | | | |")
             continue
         spread = max(row["nmse_per_seed"]) - min(row["nmse_per_seed"])
-        what = f"{row['method']} ({row['seeds']} seeds, {row['steps']} steps)"
+        hidden = "" if row.get("hidden") is None else f", {row['hidden']} hidden"
+        what = f"{row['method']} ({row['seeds']} seeds, {row['steps']} steps{hidden})"
         error = f"{row['nmse']:.2e} ± {spread / 2:.0e} | {row['median_nmse']:.1e} | {row['diverged']}"
         lines.append(f"| {row['data']} | {what} | {error} | {row['train_nmse']:.1e} | {row['seconds']} |")
     return "\n".join(lines)

@@ -17,7 +17,7 @@ from .methods import Method, Sizes, with_formula
 from .nets import FNO, MLP, NETS, ConvNet, Linear, Timed
 from .nets.architecture import Architecture, architecture
 from .penalties import EmpiricalNorm, Frobenius, Omega, Penalty, SpectralNorm
-from .trend import best_polynomial
+from .trend import best_polynomial, needs_hidden
 
 FILLED_IN = ("net", "solver", "penalty", "penalty_weight", "kappa")
 KAPPA = 0.1
@@ -51,7 +51,8 @@ class Defaults:
       `steps` is None for as many as what there is to learn calls for; `settled_rate`: the learning rate of nets that
       begin at the laws of all environments and have only the rest to learn, None for no difference;
     - `layout`: what is hidden, what acts from outside, what belongs to one trajectory; None for nothing of the kind;
-    - `clock`: options of a net that sees the time (`leadax.nets.Timed`); None for one that does not.
+    - `clock`: options of a net that sees the time (`leadax.nets.Timed`); None for one that does not;
+    - `found_hidden`: whether the layout has a hidden channel because the data call for one.
     """
 
     net: Architecture
@@ -73,6 +74,7 @@ class Defaults:
     settled_rate: float | None = None
     layout: Layout | None = None
     clock: tuple[tuple[str, float], ...] | None = None
+    found_hidden: bool = False
 
     def complete(self, method: Method, sizes: Sizes) -> Method:
         """The method with everything filled in that it leaves open."""
@@ -110,22 +112,23 @@ class Defaults:
 
         - `latent`: what is to be inferred; None for what these settings say, by default nothing.
         """
-        units, layout = self.units, self.layout
+        units, layout, found = self.units, self.layout, self.found_hidden
         if latent is not None or layout is None:
-            layout = layout_for(data, units, latent or Latent(noise="none"), covariates)
+            layout, found = layout_for(data, units, latent or Latent(noise="none"), covariates), False
         elif covariates:
             layout = dataclasses.replace(layout, covariates=tuple(covariates))
         units = units_for(data, units, layout)
         net, rate, longest = self.net, self.settled_rate, self.longest_step
         if net == architecture(VECTOR_NET) and self.clock is None:
-            found = best_polynomial(data, units, layout)
-            if found.degree == 0:
+            law = best_polynomial(data, units, layout)
+            if law.degree == 0:
                 net = Architecture(MLP)
-            elif found.degree > 1:
-                net = Architecture(MLP, tuple(found.options.items()))
-            rate = self.settled_with(found.rest).settled_rate
-            longest = None if longest is None else longest / found.finer
-        return dataclasses.replace(self, net=net, layout=layout, units=units, settled_rate=rate, longest_step=longest)
+            elif law.degree > 1:
+                net = Architecture(MLP, tuple(law.options.items()))
+            rate = self.settled_with(law.rest).settled_rate
+            longest = None if longest is None else longest / law.finer
+        changed = {"net": net, "layout": layout, "units": units, "settled_rate": rate, "longest_step": longest}
+        return dataclasses.replace(self, **changed, found_hidden=found)
 
     def settled_with(self, rest: float) -> "Defaults":
         """With the learning rate of nets that begin at polynomials which leave so much, as a part of the rates."""
@@ -151,6 +154,8 @@ def chosen_for(data: Trajectories, net: Any = None, clock: Clock | None = None) 
     built = architecture(NETS.find(net) if isinstance(net, str) else net)
     assert built is not None
     units = Units.measured(data)
+    layout = layout_for(data, units, Latent())
+    hidden = clock is None and needs_hidden(data, units, layout)
     return Defaults(
         net=built,
         solver="rk4",
@@ -162,8 +167,9 @@ def chosen_for(data: Trajectories, net: Any = None, clock: Clock | None = None) 
         box=Box.around(data, units),
         restart_share=RESTART_SHARE,
         weight_decay=WEIGHT_DECAY,
-        layout=layout_for(data, units, Latent()),
+        layout=dataclasses.replace(layout, hidden=int(hidden)),
         clock=None if clock is None else tuple(clock.options(data, units).items()),
+        found_hidden=hidden,
         **(IN_FIELDS if data.space else {}),
     )
 

@@ -158,7 +158,7 @@ def test_channels_that_never_change(level):
     units, layout = Units.measured(data), Layout(("x", "y", "z"), noise=(level, 0.0, 0.0) if level else None)
     best = best_polynomial(data, units, layout)
     trend = trend_of(data, units, layout, max(best.degree, 1), best.region)
-    for part in trend:
+    for part in jax.tree.leaves(trend):
         assert np.isfinite(part).all()
 
 
@@ -401,7 +401,7 @@ def test_no_polynomial_where_none_is_of_use():
     x = np.sin(1.7 * TIMES + np.arange(6)[:, None])[:, None, :, None]
     data = lx.Trajectories.from_arrays(TIMES, x)
     assert best_polynomial(data, Units.measured(data), Layout(("x",))).degree == 0
-    assert chosen_for(data).laid_out(data, None).net == Architecture(lx.MLP)
+    assert chosen_for(data).laid_out(data, lx.Latent()).net == Architecture(lx.MLP)
 
 
 def test_no_curve_where_something_acts_or_is_hidden():

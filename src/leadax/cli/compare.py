@@ -1,7 +1,7 @@
 """`leadax compare`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
@@ -11,9 +11,12 @@ from .comparison import Trial, compare_methods, folder_of, table
 from .console import Json, message, optional, result
 from .names import METHODS, check_name
 from .options import OWN, DataFile, Training
-from .parts import Test, check_division, parts_of
+from .parts import Test, check_division, parts_of, without_test
 from .reading import Reading
 from .settings import Plan
+
+if TYPE_CHECKING:
+    from ..data import Trajectories
 
 FOLDS = 3
 
@@ -46,7 +49,13 @@ def compare(
     names = _names(methods, training)
     training.check()
     check_division("--test", test)
-    trials = _trials(reading, data, test, training, out)
+    loaded = reading.load(data)
+    from ..data import folds
+
+    # Without test data, the folds are tested on: the first of them decides for all.
+    known = without_test(loaded, test) if test is not None else folds(loaded, FOLDS)[0][0]
+    training = training.decided(known, clock=reading.clock is not None)
+    trials = _trials(reading, loaded, test, training, out)
     for trial in trials:
         for name in names:
             check_run(trial.folder / folder_of(name))
@@ -62,9 +71,9 @@ def compare(
     message(f"pictures: {page}")
 
 
-def _trials(reading: Reading, file: Path, test: str | None, training: Training, out: Path) -> list[Trial]:
+def _trials(reading: Reading, data: "Trajectories", test: str | None, training: Training, out: Path) -> list[Trial]:
     """One trial with the test data that were asked for, or one for each fold."""
-    data, how = reading.load(file), (training.validate, reading, training.told)
+    how = (training.validate, reading, training.told)
     if test is not None:
         return [Trial(out, parts_of(data, test, *how))]
     from ..data import folds

@@ -38,6 +38,7 @@ class Comparison(NamedTuple):
 def compare_methods(names: list[str], trials: list[Trial], options: Training) -> Comparison:
     """Train every method in every trial and put their errors side by side."""
     from ..evaluate import evaluate, pooled
+    from ..evaluate.errors import chosen_warmup
     from ..yardsticks import yardsticks
 
     if len(names) > 1:
@@ -52,8 +53,10 @@ def compare_methods(names: list[str], trials: list[Trial], options: Training) ->
         evaluations[name] = pooled([evaluate(m, _test(t)) for m, t in zip(trained, trials, strict=True)])
         rows.append(_row(name, evaluations[name], done))
     protocol = options.protocol
-    warmup = models[names[0]].warmup
-    simple = [yardsticks(t.parts.train, _test(t), protocol=protocol, warmup=warmup) for t in trials]
+    told = [chosen_warmup(None, models[names[0]].warmup, _test(t)) for t in trials]
+    simple = [
+        yardsticks(t.parts.train, _test(t), protocol=protocol, warmup=w) for t, w in zip(trials, told, strict=True)
+    ]
     baselines = {name: pooled([found[name] for found in simple]) for name in simple[0]}
     rows += [_baseline_row(name, found) for name, found in baselines.items()]
     rows.sort(key=lambda row: math.inf if row["nmse"] is None else row["nmse"])

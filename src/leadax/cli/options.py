@@ -10,7 +10,8 @@ import tyro
 from .._atomic import check_regular
 from ..errors import InputError
 from .checks import check_count, check_positive, check_seed
-from .console import Count, Number, optional
+from .console import Count, Number, message, optional
+from .latent import calls_for_hidden, parsed_hidden, parsed_noise
 from .names import METHODS, NETS, PENALTIES, SOLVERS, Decay, Match, Optimiser, Preset, Protocol, check_name, listed
 from .own import all_imported, find_net
 from .parts import check_division
@@ -112,8 +113,14 @@ class Training:
             "of each value: 15%. With noise, the start of each trajectory is inferred, not believed.",
         ),
     ] = "auto"
-    hidden: int = 0
-    """Channels of the state that are never observed. Their starts are inferred."""
+    hidden: Annotated[
+        str,
+        tyro.conf.arg(
+            metavar="auto|N",
+            help="Channels of the state that are never observed. Their starts are inferred. auto: one, if there is a "
+            "single channel that rises and falls as no law of it could; otherwise none.",
+        ),
+    ] = "auto"
     hidden_from_zero: bool = False
     """Hidden channels start at 0 in every trajectory: a tissue before the first dose."""
     individual: int = 0
@@ -149,9 +156,8 @@ class Training:
         counts = ("steps", "seeds", "substeps", "rank", "dimension", "batch_size", "look_every", "checkpoint_every")
         for name in (*counts, "warmup"):
             check_count(option_of(name), getattr(self, name))
-        for name in ("hidden", "individual"):
-            check_count(option_of(name), getattr(self, name), least=0)
-        if self.hidden_from_zero and not self.hidden:
+        check_count("--individual", self.individual, least=0)
+        if self.hidden_from_zero and not parsed_hidden(self.hidden):
             raise InputError("`--hidden-from-zero` is about hidden channels: give their number with `--hidden`")
         parsed_noise(self.noise)
         check_seed(self.seed)
@@ -176,17 +182,32 @@ class Training:
         """What is to be inferred of trajectories; None where a preset decides and nothing else is asked for."""
         from ..data.latent import Latent
 
-        given = (self.noise, self.hidden, self.individual)
-        if self.preset is not None and given == ("auto", 0, 0):  # without hidden channels none starts at 0
+        hidden = parsed_hidden(self.hidden) or 0
+        if self.preset is not None and (self.noise, hidden, self.individual) == ("auto", 0, 0):
             return None
-        return Latent(parsed_noise(self.noise), self.hidden, self.individual, self.hidden_from_zero)
+        return Latent(parsed_noise(self.noise), hidden, self.individual, self.hidden_from_zero)
+
+    def decided(self, data: "Trajectories", *, clock: bool) -> "Training":
+        """The same with a number of hidden channels, which the data decide if nothing was said.
+
+        - `clock`: whether the field sees the time.
+        """
+        if parsed_hidden(self.hidden) is not None:
+            return self
+        plain = self.preset is None and self.match == "trajectories" and not (self.individual or clock)
+        if not plain or not calls_for_hidden(data):
+            return dataclasses.replace(self, hidden="0")
+        from ..train.advice import FOUND_HIDDEN
+
+        message(FOUND_HIDDEN)
+        return dataclasses.replace(self, hidden="1")
 
     @property
     def told(self) -> int:
         """How many points of a trajectory whose end is held out a forecast is told."""
         from ..data.latent import WARMUP
 
-        return self.warmup or (WARMUP if self.hidden or self.individual else 1)
+        return self.warmup or (WARMUP if parsed_hidden(self.hidden) or self.individual else 1)
 
     def arguments(
         self,
@@ -240,21 +261,6 @@ class Training:
         given = self.settings()
         names = (*methods, *(given[kind] for kind in OBJECTS if kind in given))
         return [name for name in names if ":" in name]
-
-
-def parsed_noise(text: str) -> str | float:
-    """What `--noise` says."""
-    if text in ("auto", "none"):
-        return text
-    try:
-        level = float(text.removesuffix("%"))
-    except ValueError:
-        level = -1.0
-    if not 0 <= level < float("inf"):
-        raise InputError(
-            f"`--noise` must be `auto`, `none`, a number from 0 on, or a part of each value such as 15%, got `{text}`"
-        )
-    return text if text.endswith("%") and level else level
 
 
 def option_of(name: str) -> str:

@@ -51,6 +51,15 @@ def parts_of(data: "Trajectories", test: str | None, validate: str, reading: Rea
     return Parts(data, read(Path(validate)), testing, *seen)
 
 
+def without_test(data: "Trajectories", test: str | None) -> "Trajectories":
+    """The data that choices may be made on: all but the fraction that `--test` holds out."""
+    if test is None or not is_fraction(test):
+        return data
+    from ..data import hold_out
+
+    return _named("--test", lambda: hold_out(data, float(test)))[0]
+
+
 def check_division(option: str, text: str | None) -> None:
     """An `InputError` for a number that is no fraction, before anything is loaded."""
     if text is not None and is_fraction(text) and not 0 < float(text) < 1:

@@ -153,6 +153,7 @@ def _models(path: Path, using: Sequence[str], reading: Reading | None = None) ->
 
 def _baselines(path: Path, models: "dict[str, Model]", test: "Trajectories") -> "dict[str, Evaluation]":
     """The errors of simple forecasts that learnt from the same data; none if the runs learnt from different data."""
+    from ..evaluate.errors import chosen_warmup
     from ..train.finish import yardsticks_of
     from ..train.run_folder import MODEL
 
@@ -165,7 +166,7 @@ def _baselines(path: Path, models: "dict[str, Model]", test: "Trajectories") -> 
     if int(test.counts.sum()) > MANY:
         quick = {name: numbers for name, numbers in simple.learnt_numbers.items() if name in QUICK}
         simple = replace(simple, learnt_numbers=quick)
-    return simple.errors(test, protocol=first.protocol, warmup=first.warmup)
+    return simple.errors(test, protocol=first.protocol, warmup=chosen_warmup(None, first.warmup, test))
 
 
 def _write(drawn: "Page | Figure", out: Path) -> None:

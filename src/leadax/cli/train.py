@@ -12,7 +12,7 @@ from .checks import check_run
 from .console import Json, message, optional, result, shown, training_bar
 from .names import METHODS, check_name
 from .options import DataFile, MethodName, RunFolderOption, Training
-from .parts import Parts, Test, check_division, parts_of
+from .parts import Parts, Test, check_division, parts_of, without_test
 from .reading import Reading
 from .runtime import prepare, stoppable
 
@@ -42,7 +42,9 @@ def train(
     training.check()
     check_run(out)
     check_division("--test", test)
-    parts = parts_of(reading.load(data), test, training.validate, reading, training.told)
+    loaded = reading.load(data)
+    training = training.decided(without_test(loaded, test), clock=reading.clock is not None)
+    parts = parts_of(loaded, test, training.validate, reading, training.told)
     document = train_run(method, parts, out, training, tensorboard=tensorboard)
     text = [f"{out}: {method}, {document['steps']} steps, {document['parameters']} parameters per seed"]
     text += [error_line(document, "training"), *useless_line(document), *gap_line(document)]

@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, PyTree
 
 from ..data import Trajectories
 from ..data.batch import Batch
+from ..data.holdouts import fewest_points, shortened
 from ..errors import InputError
 from ..methods import Levels, Method
 from ..methods.infer import inferred
@@ -92,6 +93,14 @@ def first_points(batch: Batch, warmup: int) -> Bool[Array, "env traj time"]:
 def known_points(batch: Batch, warmup: int) -> Bool[Array, "env traj time"] | None:
     """Which points a forecast may look at; None for only one, which is all that a plain forecast needs."""
     return None if warmup == 1 else first_points(batch, warmup)
+
+
+def chosen_warmup(warmup: int | None, usual: int, data: Trajectories) -> int:
+    """The warm-up that was asked for, checked; or the usual one, shortened so that half of each trajectory is left."""
+    if warmup is None:
+        return shortened(usual, fewest_points(data))
+    check_warmup(warmup, data)
+    return warmup
 
 
 def check_warmup(warmup: int, data: Trajectories) -> None:

@@ -13,7 +13,7 @@ from ..data.units import Box, Units
 from ..errors import expect, lookup
 from ..model import Model
 from ..systems.system import Protocol
-from .errors import check_warmup, error_sums, first_points, known_points
+from .errors import chosen_warmup, error_sums, first_points, known_points
 
 UNBOUNDED = 100.0  # units that a forecast without a box may be off by
 
@@ -249,7 +249,7 @@ def evaluate(model: Model, data: Trajectories, *, protocol: str | None = None, w
 
     - `protocol`: whether the first point of each trajectory counts (`paper`) or not (`clean`); as trained by default;
     - `warmup`: how many of the first points of a trajectory a forecast is told; errors count after them. By default
-      as in training: 1, or more where something is hidden.
+      as in training: 1, or more where something is hidden, but not more than half of the shortest trajectory.
 
     >>> import jax.random as jr, numpy as np
     >>> from leadax import Leads, Linear, Trajectories, fit
@@ -262,8 +262,7 @@ def evaluate(model: Model, data: Trajectories, *, protocol: str | None = None, w
     expect("data", data, Trajectories, "leadax.load(FILE)")
     chosen = model.protocol if protocol is None else protocol
     lookup("protocol", chosen, dict.fromkeys(get_args(Protocol)))
-    told = model.warmup if warmup is None else warmup
-    check_warmup(told, data)
+    told = chosen_warmup(warmup, model.warmup, data)
     levels, batch = model.for_data(data), model.batch(data)
     sums = error_sums(model.numbers, levels, batch, known_points(batch, told))
     return summarise(sums, batch, model.units, data, chosen, told, model.box)

@@ -9,7 +9,7 @@ from ..data import Trajectories
 from ..data.input_series import check_ends, filled
 from ..errors import InputError, expect
 from ..model import Model
-from .errors import check_warmup, forecasts, known_points
+from .errors import chosen_warmup, forecasts, known_points
 
 MOST_STEPS = 10_000_000
 
@@ -43,8 +43,7 @@ def forecast(
     """
     expect("model", model, Model, "leadax.Model.load(FILE)")
     expect("data", data, Trajectories, "leadax.load(FILE)")
-    told = model.warmup if warmup is None else warmup
-    check_warmup(told, data)
+    told = chosen_warmup(warmup, model.warmup, data)
     model.for_data(data)  # refuses what does not fit, before any work
     moments = None if times is None else _moments(times, float(np.nanmin(data.times)))
     if solver is not None:

@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import Trajectories
-from ..evaluate.errors import forecasts, known_points
+from ..evaluate.errors import chosen_warmup, forecasts, known_points
 from ..model import Model
 
 
@@ -16,5 +16,6 @@ def predict_first(model: Model, data: Trajectories) -> Float[np.ndarray, "env ti
     first = data.select(slice(None), 0)
     with np.errstate(all="ignore"):  # states may be too large for the model, and forecasts may blow up
         batch = model.batch(first)
-        members = forecasts(model.numbers, model.for_data(first), batch, known_points(batch, model.warmup))
+        told = chosen_warmup(None, model.warmup, first)
+        members = forecasts(model.numbers, model.for_data(first), batch, known_points(batch, told))
         return model.units.raw(np.asarray(members, float).mean(axis=0)[:, 0, ..., : len(model.channels)])

@@ -20,6 +20,10 @@ NOTHING_KEPT = (
     "forecasts of the validation data were not finite at any look, so what was kept has learnt nothing: try "
     "--substeps 2; a formula must be finite for all states, as `jnp.sqrt(jnp.maximum(x, 1e-6))` is"
 )
+FOUND_HIDDEN = (
+    "a single channel that rises and falls again has no law of its own: a hidden channel beside it is inferred "
+    "(--hidden 0 does without)"
+)
 FAR_BELOW = 0.5  # of the noise: smaller errors have learnt the noise by heart
 
 

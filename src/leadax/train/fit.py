@@ -14,7 +14,7 @@ from ..defaults import Defaults
 from ..errors import InputError
 from ..methods import Method
 from ..model import Model
-from .advice import after_training, before_training
+from .advice import FOUND_HIDDEN, after_training, before_training
 from .finish import finish, finished_model
 from .optimisers import Times
 from .recipe import Monitor, Recipe, Start
@@ -60,7 +60,8 @@ def fit(
       for fields, then with 1e-2; or an Optax
       optimiser, which has a learning rate of its own and is recorded as `custom`: resume with the same;
     - `defaults`: what the method leaves open; `leadax.preset("lotka-volterra", train)` has the paper's;
-    - `latent`: what is to be inferred of each trajectory, see `Latent`: by default its start, if the data are noisy;
+    - `latent`: what is to be inferred of each trajectory, see `Latent`: by default its start, if the data are noisy,
+      and a hidden channel, if a single one rises and falls as no field of it could (`leadax.trend.needs_hidden`);
       `covariates`: the parameters of environments that the vector field is to see;
     - `recipe`: further choices, see `Recipe`; `start`: begin from these parameters instead of random ones;
     - `run`: a folder for checkpoints, metrics, the model and its errors. An unfinished run there is resumed, the model
@@ -75,14 +76,19 @@ def fit(
     >>> model.environments
     ('e0', 'e1')
     """
-    chosen = chosen_defaults(train, defaults, latent, covariates)
+    chosen = chosen_defaults(train, defaults, latent, covariates, may_hide=_may_hide(method, recipe))
     request = Request(train, key, steps, seeds, test, validation, optimiser, chosen, recipe, start)
     return carry_out(request, method, learning_rate, run, monitor)
 
 
+def _may_hide(method: Method, recipe: Recipe) -> bool:
+    """Whether a hidden channel may be added that nobody asked for."""
+    return getattr(method, "known", None) is None and recipe.match == "trajectories"
+
+
 def usual_steps(method: Method, train: Trajectories, *, key: PRNGKey, defaults: Defaults | None = None) -> int:
     """The number of gradient steps that `fit` takes if none is given."""
-    chosen = chosen_defaults(train, defaults, None, ())
+    chosen = chosen_defaults(train, defaults, None, (), may_hide=_may_hide(method, Recipe()))
     request = Request(train, key, None, 1, None, None, None, chosen, Recipe(), None)
     return Trainer.of(request, [method], [None]).request.number_of_steps
 
@@ -118,6 +124,8 @@ def _advised(trainer: Trainer, monitor: Monitor, folder: RunFolder | None) -> Mo
     data, layout = trainer.request.train, trainer.request.layout
     # Who starts from a trained model has been told before.
     told = monitor.warns and trainer.request.start is None
+    if told and trainer.request.defaults.found_hidden:
+        monitor.warn(FOUND_HIDDEN)
     for text in before_training(data, layout) if told else ():
         monitor.warn(f"warning: {text}")
     model = trainer.trained(monitor, folder)[0]
@@ -164,7 +172,7 @@ def fit_side_by_side(
         count = np.size(learning_rates)
         raise InputError(f"`learning_rates` must have one number per method, got {count} for {len(methods)}")
     rates = [None] * len(methods) if learning_rates is None else list(learning_rates)
-    chosen = chosen_defaults(train, defaults, latent, covariates)
+    chosen = chosen_defaults(train, defaults, latent, covariates, may_hide=_may_hide(methods[0], recipe))
     request = Request(train, key, steps, seeds, test, validation, optimiser, chosen, recipe, None)
     trainer = Trainer.of(request, methods, rates)
     return trainer.trained(monitor, None)

@@ -182,17 +182,27 @@ class Request:
 
 
 def chosen_defaults(
-    train: Trajectories, defaults: Defaults | None, latent: Latent | None, covariates: Sequence[str]
+    train: Trajectories,
+    defaults: Defaults | None,
+    latent: Latent | None,
+    covariates: Sequence[str],
+    *,
+    may_hide: bool = True,
 ) -> Defaults:
     """The settings given, or those chosen from the data, with the layout of the data.
 
     Choosing compares polynomials by cross-validation: a second fit to the same data takes what the first one chose.
+
+    - `may_hide`: whether a hidden channel may be added that nobody asked for. A formula knows its own channels, and
+      derivatives of hidden ones cannot be matched.
     """
     if not isinstance(train, Trajectories):
         raise InputError(f"`train` must be Trajectories, got {type(train).__name__}: use `leadax.load(FILE)`")
     check_learnable(train)
     if latent is not None and not isinstance(latent, Latent):
         raise InputError(f"`latent` must be a `Latent`, such as `Latent(hidden=1)`, got {latent!r}")
+    if latent is None and not may_hide and (defaults is None or defaults.found_hidden):
+        latent = Latent()
     key = (train.fingerprint, defaults, latent, tuple(covariates))
     choose = lambda: (defaults or chosen_for(train)).laid_out(train, latent, covariates)
     try:

@@ -22,7 +22,7 @@ from ..errors import InputError
 from ..methods import Known, Levels, Method, Phase, Sizes
 from ..methods.attribution import attributed
 from ..methods.base import has_field
-from ..methods.local import first_local
+from ..methods.local import Local, first_local
 from ..methods.prefit import Beginning, beginning
 from ..methods.prefit_rest import Rest, rest_of
 from ..methods.prepare import Frozen, prepare, side_by_side
@@ -99,6 +99,8 @@ class Trainer:
         local = first_local(self.task.batch, request.layout, dtype)
         if self.begin is not None and self.begin.local is not None:
             local = self.begin.local
+        elif isinstance(local, Local) and self.trend is not None and self.trend.states is not None:
+            local = local._replace(path=self.trend.states)
         if request.start is None:
             known = self.begin and self.begin.numbers
             return _first_states(*about, None, local, numbers, keys, rates, known, self.trend)

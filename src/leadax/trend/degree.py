@@ -12,6 +12,7 @@ from ..nets.polynomial import HIGHEST, Region, Zero, count_of
 from .fitting import CLEARLY, Fit, fitted_for
 from .flow import Law, fitted
 from .held_out import LEAST_ERROR, held_out_error
+from .hidden import hidden_law
 from .intervals import Formula, Points
 from .stability import share_that_runs_away
 
@@ -68,6 +69,8 @@ def best_polynomial(data: Trajectories, units: Units, layout: Layout, formula: F
 
     - `formula`: a known part of the field, of which the polynomials are the rest; None for none.
     """
+    if formula is None and (law := hidden_law(data, units, layout)) is not None:
+        return Polynomial(rest=law.rest)
     if data.space or layout.hidden or layout.individual:
         return Polynomial()
     points = Points.of(data, units, layout, formula)

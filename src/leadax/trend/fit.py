@@ -12,6 +12,7 @@ from ..data.units import Units
 from ..nets.polynomial import Region, Zero
 from .fitting import Fit, fitted_for
 from .flow import Law
+from .hidden import hidden_law
 from .intervals import Formula, Points
 
 PARTS = ("common", "own", "alone", "pooled")
@@ -21,7 +22,8 @@ class Trend(NamedTuple):
     """Coefficients of polynomials, in standard units, as arrays of NumPy or JAX; the constant term comes first.
 
     - `common`, `own`: the field of environment e is `common` + `own[e]`;
-    - `alone`: the fields of environments that know nothing of each other; `pooled`: one field for all.
+    - `alone`: the fields of environments that know nothing of each other; `pooled`: one field for all;
+    - `states`: whole states at the points of trajectories, where a part of them is hidden.
 
     What was not asked for is None.
     """
@@ -30,6 +32,7 @@ class Trend(NamedTuple):
     own: Float[Any, "env term channel"] | None = None
     alone: Float[Any, "env term channel"] | None = None
     pooled: Float[Any, "term channel"] | None = None
+    states: Float[Any, "env traj time channel"] | None = None
 
 
 def trend_of(
@@ -45,6 +48,8 @@ def trend_of(
 ) -> Trend | None:
     """The trend of a data set; None where nothing can be said: fields on a grid, or states that are partly hidden.
 
+    Of a single channel with a hidden one beside it, linear laws can be fitted (`leadax.trend.hidden`).
+
     **Arguments**
 
     - `degree`, `region`, `zero`: as in `leadax.nets.MLP`;
@@ -58,6 +63,8 @@ def trend_of(
     >>> (trend.common + trend.own)[:, 1, 0].round(3).tolist()
     [-0.5, -1.0]
     """
+    if degree == 1 and formula is None and (law := hidden_law(data, units, layout)) is not None:
+        return Trend(**{name: getattr(law, name) for name in (*parts, "states")})
     if data.space or layout.hidden or layout.individual:
         return None
     points = Points.of(data, units, layout, formula)

@@ -1,0 +1,151 @@
+"""Single channels that rise and fall: when they need a hidden one, and the linear laws that both begin at."""
+
+import jax.random as jr
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import leadax as lx
+from leadax.data.latent import layout_for
+from leadax.data.layout import Layout
+from leadax.data.units import Units
+from leadax.trend import needs_hidden, trend_of
+from leadax.trend.intervals import Points
+from leadax.trend.second_order import derivative, forecast, responses, second_order, series_of
+
+TIMES = np.linspace(0, 8, 17)
+RATES = ((1.5, 0.3), (1.0, 0.2), (2.0, 0.25), (1.2, 0.4))
+
+
+def intermediate(rates=RATES, times=TIMES, noise=0.0, trajectories=2, seed=0):
+    """B in A → B → C, of which there is none at the start: j A₀ (e^{−kt} − e^{−jt})/(j − k)."""
+    rng = np.random.default_rng(seed)
+    amounts = rng.uniform(1, 3, (len(rates), trajectories))
+    curves = np.array([j / (j - k) * (np.exp(-k * times) - np.exp(-j * times)) for j, k in rates])
+    states = amounts[..., None] * curves[:, None]
+    return lx.Trajectories.from_arrays(
+        times, (states + noise * states.std() * rng.normal(size=states.shape))[..., None]
+    )
+
+
+def growth(noise, seed):
+    rng = np.random.default_rng(seed)
+    rate, most, first = rng.uniform(0.4, 1.6, 12), rng.uniform(4, 12, 12), rng.uniform(0.2, 6, 12)
+    states = (most / (1 + (most / first - 1) * np.exp(-rate * TIMES[:, None]))).T
+    return lx.Trajectories.from_arrays(TIMES, (states + noise * rng.normal(size=states.shape))[:, None, :, None])
+
+
+def call_for_hidden(data):
+    units = Units.measured(data)
+    return needs_hidden(data, units, layout_for(data, units, lx.Latent()))
+
+
+@pytest.mark.parametrize("numbers", [(0.3, 1.5, 0.4), (1.0, -2.0, -1.0), (2 * np.log(1.5), np.log(3.0), 0.0)])
+def test_curves_solve_the_equation(numbers):
+    """Two rates, a swing, and the case between them: x'' = a (x* − x) − c x'."""
+    numbers, start = np.array(numbers), np.array([1.2, -0.7])
+    a, c = np.exp(numbers[:2])
+    field = lambda _, z: (z[1], a * (numbers[2] - z[0]) - c * z[1])
+    truth = solve_ivp(field, (0, TIMES[-1]), start, t_eval=TIMES, rtol=1e-10, atol=1e-12).y
+    np.testing.assert_allclose(forecast(numbers, start, TIMES), truth[0], atol=1e-5)
+    np.testing.assert_allclose(derivative(numbers, start, TIMES), truth[1], atol=1e-5)
+    assert responses(numbers, np.array([0.0])).round(6).tolist() == [[1.0, 0.0]]
+
+
+def test_rates_of_all_environments_are_found():
+    data = intermediate()
+    units = Units.ones(1)
+    points = Points.of(data, units, Layout(("x0",)))
+    law = second_order(series_of(points, points.complete), len(RATES), rest=0.0)
+    found = np.array([np.exp(law.of(e)[:2]) for e in range(len(RATES))])
+    np.testing.assert_allclose(found, [(j * k, j + k) for j, k in RATES], rtol=2e-3)
+    assert not law.swings
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05, 0.15])
+def test_what_rises_and_falls_needs_a_hidden_channel(noise):
+    assert call_for_hidden(intermediate(noise=noise))
+    phases = np.arange(5)[:, None]
+    swings = np.sin(1.3 * TIMES + phases) + noise * np.random.default_rng(1).normal(size=(5, len(TIMES)))
+    assert call_for_hidden(lx.Trajectories.from_arrays(TIMES, swings[:, None, :, None]))
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_growth_and_decay_do_not(noise, seed):
+    assert not call_for_hidden(growth(noise, seed))
+    rng = np.random.default_rng(seed)
+    decay = 3 * np.exp(-2 * TIMES) + rng.uniform(1, 2, (6, 1)) * np.exp(-0.3 * TIMES)
+    noisy = decay + 0.1 * noise * rng.normal(size=decay.shape)
+    assert not call_for_hidden(lx.Trajectories.from_arrays(TIMES, noisy[:, None, :, None]))
+
+
+def test_chance_does_not():
+    """White noise, and few points."""
+    rng = np.random.default_rng(0)
+    assert not call_for_hidden(lx.Trajectories.from_arrays(TIMES, rng.normal(size=(4, 3, len(TIMES), 1))))
+    assert not call_for_hidden(intermediate(times=TIMES[:3]))
+
+
+def test_of_several_channels_and_of_inputs_nothing_is_said():
+    data = intermediate()
+    both = np.concatenate([data.states, data.states**2], axis=-1)
+    assert not call_for_hidden(lx.Trajectories.from_arrays(TIMES, both))
+    driven = lx.Trajectories.from_arrays(TIMES, data.states, inputs=np.sin(data.states), input_names=("u",))
+    assert not call_for_hidden(driven)
+
+
+def test_nets_begin_at_the_law():
+    """x and h along the trend's linear field are the states that it was found with, in every environment."""
+    data = intermediate()
+    units = Units.measured(data)
+    trend = trend_of(data, units, Layout(("x0",), hidden=1), 1, None)
+    assert trend is not None
+    times = TIMES / units.time
+    for e in range(len(RATES)):
+        constant, matrix = (trend.common + trend.own[e])[0], (trend.common + trend.own[e])[1:]
+        field = lambda _, z, constant=constant, matrix=matrix: constant + z @ matrix
+        start = trend.states[e, 1, 0]
+        found = solve_ivp(field, (0, times[-1]), start, t_eval=times, rtol=1e-9, atol=1e-10).y.T
+        np.testing.assert_allclose(found, trend.states[e, 1], atol=1e-5)
+        np.testing.assert_allclose(found[:, 0], units.standard(data.states[e, 1])[:, 0], atol=5e-3)
+    # The hidden channel has size one, which is what its prior and its bounds are made for.
+    assert np.sqrt(np.mean(trend.states[..., 1] ** 2)) == pytest.approx(1.0)
+
+
+def test_a_hidden_channel_is_added_by_default_and_forecasts():
+    data = intermediate(noise=0.02)
+    model = lx.fit(lx.Leads(), data, steps=1, key=jr.key(0))
+    assert model.layout.hidden == 1
+    assert lx.evaluate(model, intermediate(noise=0.0, seed=1), warmup=4).nmse < 0.02
+    without = lx.fit(lx.Leads(), data, steps=1, latent=lx.Latent(), key=jr.key(0))
+    assert without.layout.hidden == 0
+
+
+def test_it_is_not_added_where_it_cannot_be():
+    """A formula knows its own channels, derivatives of hidden ones cannot be matched, and a clock explains turns."""
+    data = intermediate()
+    formula = lx.Leads(known=lambda t, x, u, p: -p.k * x, parameters={"k": lx.Parameter(1.0)})
+    assert lx.fit(formula, data, steps=1, key=jr.key(0)).layout.hidden == 0
+    matched = lx.fit(lx.Leads(), data, steps=1, recipe=lx.Recipe(match="spline"), key=jr.key(0))
+    assert matched.layout.hidden == 0
+    assert lx.chosen_for(data, clock=lx.Clock()).layout.hidden == 0
+
+
+@pytest.mark.parametrize("method", [lx.Leads, lx.OnePerEnv, lx.OneForAll])
+def test_methods_begin_at_their_part_of_it(method):
+    """All but One-For-All know that environments differ; with none that differ, all of them forecast."""
+    data = intermediate(rates=RATES[:1] * 3)
+    model = lx.fit(method(), data, steps=1, learning_rate=1e-9, key=jr.key(0))
+    assert lx.evaluate(model, data, warmup=4).nmse < 1e-3
+
+
+def test_a_short_trajectory_shortens_the_usual_warm_up():
+    model = lx.fit(lx.Leads(), intermediate(), steps=1, key=jr.key(0))
+    short = intermediate(times=TIMES[:4])
+    assert model.warmup == 5
+    assert lx.evaluate(model, short).nmse == lx.evaluate(model, short, warmup=2).nmse
+    only_start = np.where(np.arange(4)[:, None] > 0, np.nan, short.states)
+    assert np.isfinite(lx.forecast(model, lx.Trajectories.from_arrays(TIMES[:4], only_start)).states).all()
+    with pytest.raises(lx.InputError, match="warm-up of 5"):
+        lx.evaluate(model, short, warmup=5)
