@@ -126,6 +126,8 @@ class Defaults:
             elif law.degree > 1:
                 net = Architecture(MLP, tuple(law.options.items()))
             rate = self.settled_with(law.rest).settled_rate
+            if law.left is not None and layout.noise is not None and (latent is None or latent.noise == "auto"):
+                layout = dataclasses.replace(layout, noise=tuple(min(noise, law.left) for noise in layout.noise))
             longest = None if longest is None else longest / law.finer
         changed = {"net": net, "layout": layout, "units": units, "settled_rate": rate, "longest_step": longest}
         return dataclasses.replace(self, **changed, found_hidden=found)

@@ -502,6 +502,19 @@ def test_data_that_cannot_be_divided():
         lx.tune(decays(trajectories=1, points=2), key=jr.key(0))
 
 
+def test_what_is_hidden_is_decided_once_for_all_folds():
+    """A single channel that rises and falls: held-out ends come with five points, for simple forecasts, too."""
+    times = np.linspace(0, 6, 20)
+    curves = np.stack([np.exp(-0.3 * times) - np.exp(-rate * times) for rate in (1.0, 2.0, 3.0)])
+    data = lx.Trajectories.from_arrays(times, curves[:, None, :, None])
+    task = Tuning.of(data, jr.key(0), ["leads"], 1, None, lx.Monitor())
+    assert task.latent.hidden == 1
+    ((past, future),) = task.folds
+    assert np.isfinite(future.states[0, 0, :, 0]).sum() == 5 + 4
+    assert task.simple_errors(0)["persistence"] == lx.yardsticks(past, future, warmup=5)["persistence"].nmse
+    assert not Tuning.of(decays(), jr.key(0), ["leads"], 1, None, lx.Monitor()).latent.hidden
+
+
 def test_no_methods():
     with pytest.raises(lx.InputError, match="there is nothing to choose from: name at least one method"):
         lx.tune(decays(), key=jr.key(0), methods=[])

@@ -1,5 +1,6 @@
 """Settings as they are typed become those of a method; which there are, the method itself says."""
 
+import numpy as np
 import pytest
 
 import leadax as lx
@@ -129,13 +130,34 @@ def test_every_method_can_be_planned():
 
 
 def test_what_is_to_be_inferred():
-    asked = Training(noise="15%", hidden=1, hidden_from_zero=True)
+    asked = Training(noise="15%", hidden="1", hidden_from_zero=True)
     asked.check()
     assert asked.latent() == lx.Latent("15%", hidden=1, from_zero=True)
     assert Training(noise="0.1").latent() == lx.Latent(0.1)
     for options, message in (
         ({"hidden_from_zero": True}, "`--hidden-from-zero` is about hidden channels"),
         ({"noise": "15%%"}, "a part of each value such as 15%, got `15%%`"),
+        ({"hidden": "some"}, "`--hidden` must be `auto` or a whole number from 0 on, got `some`"),
+        ({"hidden": "-1"}, "`--hidden`"),
     ):
         with pytest.raises(InputError, match=message):
             Training(**options).check()
+
+
+def rise_and_fall(turns=True):
+    """Two exponentials of opposite signs, or of the same."""
+    times = np.linspace(0, 6, 20)
+    curves = [np.exp(-0.3 * times) - (-1) ** (not turns) * np.exp(-rate * times) for rate in (1.0, 2.0, 3.0)]
+    return lx.Trajectories.from_arrays(times, np.stack(curves)[:, None, :, None])
+
+
+def test_whether_something_is_hidden_is_decided_by_the_data(capsys):
+    decided = lambda data, clock=False, **options: Training(**options).decided(data, clock=clock)
+    found = decided(rise_and_fall())
+    assert "a hidden channel beside it is inferred (--hidden 0 does without)" in capsys.readouterr().err
+    assert (found.latent().hidden, found.told) == (1, 5)
+    assert decided(rise_and_fall(turns=False)).latent().hidden == 0
+    for options in ({"hidden": "0"}, {"individual": 1}, {"match": "spline"}, {"clock": True}):
+        assert decided(rise_and_fall(), **options).latent().hidden == 0
+    assert decided(rise_and_fall(), hidden="2").latent().hidden == 2
+    assert capsys.readouterr().err == ""

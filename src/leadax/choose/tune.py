@@ -19,7 +19,6 @@ from ..defaults import chosen_for
 from ..errors import InputError, is_number
 from ..model import Model
 from ..train import Monitor, Recipe, RunFolder, fit
-from ..yardsticks import yardsticks
 from .journal import Journal, Winner
 from .search import Search, Standing
 from .tried import Tried, sentence, tried_of
@@ -106,8 +105,8 @@ class Found:
         rung, plan = self.winner.rung, self.journal.plan
         if rung is None or plan is None:
             return ""
-        parts = [yardsticks(*parts) for parts in self.task.folds[: plan.folds[rung]]]
-        errors = {name: fmean(part[name].nmse for part in parts) for name in parts[0]}
+        parts = [self.task.simple_errors(fold) for fold in range(plan.folds[rung])]
+        errors = {name: fmean(part[name] for part in parts) for name in parts[0]}
         name = min(errors, key=lambda name: math.inf if math.isnan(errors[name]) else errors[name])
         if not errors[name] <= self.journal.scores(rung)[self.winner.candidate].nmse:
             return ""

@@ -157,7 +157,8 @@ class Training:
         for name in (*counts, "warmup"):
             check_count(option_of(name), getattr(self, name))
         check_count("--individual", self.individual, least=0)
-        if self.hidden_from_zero and not parsed_hidden(self.hidden):
+        hidden = parsed_hidden(self.hidden)
+        if self.hidden_from_zero and not hidden:
             raise InputError("`--hidden-from-zero` is about hidden channels: give their number with `--hidden`")
         parsed_noise(self.noise)
         check_seed(self.seed)

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, PyTree
 
 from ..data import Trajectories
 from ..data.batch import Batch
-from ..data.holdouts import fewest_points, shortened
+from ..data.holdouts import fewest_points
 from ..errors import InputError
 from ..methods import Levels, Method
 from ..methods.infer import inferred
@@ -96,9 +96,10 @@ def known_points(batch: Batch, warmup: int) -> Bool[Array, "env traj time"] | No
 
 
 def chosen_warmup(warmup: int | None, usual: int, data: Trajectories) -> int:
-    """The warm-up that was asked for, checked; or the usual one, shortened so that half of each trajectory is left."""
+    """The warm-up that was asked for, checked; or the usual one, shortened if no point would be left to forecast."""
     if warmup is None:
-        return shortened(usual, fewest_points(data))
+        # No shorter than that: of held-out ends, the points that follow the warm-up must not be those learnt from.
+        return max(1, min(usual, fewest_points(data) - 1))
     check_warmup(warmup, data)
     return warmup
 

@@ -249,7 +249,7 @@ def evaluate(model: Model, data: Trajectories, *, protocol: str | None = None, w
 
     - `protocol`: whether the first point of each trajectory counts (`paper`) or not (`clean`); as trained by default;
     - `warmup`: how many of the first points of a trajectory a forecast is told; errors count after them. By default
-      as in training: 1, or more where something is hidden, but not more than half of the shortest trajectory.
+      as in training: 1, or more where something is hidden, as far as every trajectory has a point left to forecast.
 
     >>> import jax.random as jr, numpy as np
     >>> from leadax import Leads, Linear, Trajectories, fit

@@ -76,19 +76,19 @@ def fit(
     >>> model.environments
     ('e0', 'e1')
     """
-    chosen = chosen_defaults(train, defaults, latent, covariates, may_hide=_may_hide(method, recipe))
+    chosen = chosen_defaults(train, defaults, latent, covariates, may_hide=may_hide(method, recipe))
     request = Request(train, key, steps, seeds, test, validation, optimiser, chosen, recipe, start)
     return carry_out(request, method, learning_rate, run, monitor)
 
 
-def _may_hide(method: Method, recipe: Recipe) -> bool:
+def may_hide(method: Method, recipe: Recipe) -> bool:
     """Whether a hidden channel may be added that nobody asked for."""
     return getattr(method, "known", None) is None and recipe.match == "trajectories"
 
 
 def usual_steps(method: Method, train: Trajectories, *, key: PRNGKey, defaults: Defaults | None = None) -> int:
     """The number of gradient steps that `fit` takes if none is given."""
-    chosen = chosen_defaults(train, defaults, None, (), may_hide=_may_hide(method, Recipe()))
+    chosen = chosen_defaults(train, defaults, None, (), may_hide=may_hide(method, Recipe()))
     request = Request(train, key, None, 1, None, None, None, chosen, Recipe(), None)
     return Trainer.of(request, [method], [None]).request.number_of_steps
 
@@ -172,7 +172,7 @@ def fit_side_by_side(
         count = np.size(learning_rates)
         raise InputError(f"`learning_rates` must have one number per method, got {count} for {len(methods)}")
     rates = [None] * len(methods) if learning_rates is None else list(learning_rates)
-    chosen = chosen_defaults(train, defaults, latent, covariates, may_hide=_may_hide(methods[0], recipe))
+    chosen = chosen_defaults(train, defaults, latent, covariates, may_hide=may_hide(methods[0], recipe))
     request = Request(train, key, steps, seeds, test, validation, optimiser, chosen, recipe, None)
     trainer = Trainer.of(request, methods, rates)
     return trainer.trained(monitor, None)

@@ -36,7 +36,8 @@ class Polynomial(NamedTuple):
     - `degree`: of the polynomial that a net begins at; `region`: where it is curved, None for a line;
     - `rest`: how large the field is that it leaves unexplained, where rates of the data have size one;
     - `finer`: how many steps a solver should take in a median interval;
-    - `zero`: of signed squares beside it (`leadax.nets.polynomial.features`), None for none.
+    - `zero`: of signed squares beside it (`leadax.nets.polynomial.features`), None for none;
+    - `left`: the most that noise can be, since the law leaves no more; None where that is not known.
     """
 
     degree: int = 1
@@ -44,6 +45,7 @@ class Polynomial(NamedTuple):
     rest: float = 1.0
     finer: int = 1
     zero: Zero | None = None
+    left: float | None = None
 
     @property
     def options(self) -> dict[str, Any]:
@@ -70,7 +72,7 @@ def best_polynomial(data: Trajectories, units: Units, layout: Layout, formula: F
     - `formula`: a known part of the field, of which the polynomials are the rest; None for none.
     """
     if formula is None and (law := hidden_law(data, units, layout)) is not None:
-        return Polynomial(rest=law.rest)
+        return Polynomial(rest=law.rest, left=law.left)
     if data.space or layout.hidden or layout.individual:
         return Polynomial()
     points = Points.of(data, units, layout, formula)

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from ..data import Trajectories
 from ..data.layout import Layout
 from ..data.units import Units
+from .fitting import UNSURE
 from .intervals import Points
 from .second_order import SecondOrder, Series, derivative, forecast, second_order, series_of
 
@@ -81,7 +82,8 @@ class HiddenLaw(NamedTuple):
     """Linear laws of a channel x and a hidden one h, the rate of change of x where it is of size one.
 
     - `common`, `own`, `alone`, `pooled`: as in `leadax.trend.Trend`;
-    - `states`: x and h at all points; `rest`: the root mean square of what the laws leave, beyond the noise.
+    - `states`: x and h at all points; `left`: the root mean square of what the laws leave; `rest`: the same, beyond
+      the noise.
     """
 
     common: Float[np.ndarray, "term channel"]
@@ -89,6 +91,7 @@ class HiddenLaw(NamedTuple):
     alone: Float[np.ndarray, "env term channel"]
     pooled: Float[np.ndarray, "term channel"]
     states: Float[np.ndarray, "env traj time channel"]
+    left: float
     rest: float
 
 
@@ -109,10 +112,9 @@ def hidden_law(data: Trajectories, units: Units, layout: Layout) -> HiddenLaw | 
     pooled = second_order(series, count, rest=law.known_rest, share=False)
     common = field(law.common)
     own = np.stack([field(law.of(e)) - common for e in range(count)])
-    beyond = max(law.left - (layout.noise or (0.0,))[0] ** 2, 0.0)
-    return HiddenLaw(
-        common, own, np.stack([field(n) for n in alone]), field(pooled.common), states, float(np.sqrt(beyond))
-    )
+    beyond = max(law.left - (UNSURE * (layout.noise or (0.0,))[0]) ** 2, 0.0)
+    left, rest = float(np.sqrt(law.left)), float(np.sqrt(beyond))
+    return HiddenLaw(common, own, np.stack([field(n) for n in alone]), field(pooled.common), states, left, rest)
 
 
 def _is_one_channel(data: Trajectories, layout: Layout) -> bool:
