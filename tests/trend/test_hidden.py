@@ -1,5 +1,7 @@
 """Single channels that rise and fall: when they need a hidden one, and the linear laws that both begin at."""
 
+import math
+
 import jax.random as jr
 import numpy as np
 import pytest
@@ -90,6 +92,31 @@ def test_chance_does_not():
     assert not call_for_hidden(intermediate(times=TIMES[:3]))
 
 
+def relaxing(environments, trajectories, points, noise, seed):
+    """To a level of each environment."""
+    rng, times = np.random.default_rng(seed), np.linspace(0, 6, points)
+    rates = 0.4 + 0.2 * np.arange(environments)[:, None, None]
+    states = rates + rng.uniform(0.5, 2, (environments, trajectories, 1)) * np.exp(-rates * times)
+    states += noise * states.std() * rng.normal(size=states.shape)
+    return lx.Trajectories.from_arrays(times, states[..., None])
+
+
+@pytest.mark.parametrize("shape", [(3, 1, 8), (4, 1, 6), (2, 2, 6), (1, 1, 12)])
+@pytest.mark.parametrize("noise", [0.2, 0.5])
+def test_nor_do_few_points_whose_noise_is_not_known(shape, noise):
+    assert layout_for(relaxing(*shape, noise, 0), Units.ones(1), lx.Latent()).noise is None
+    assert not any(call_for_hidden(relaxing(*shape, noise, seed)) for seed in range(3))
+
+
+def test_nor_does_an_outlier_nor_what_is_constant():
+    data = relaxing(3, 3, 20, 0.0, 0)
+    states = np.array(data.states)
+    states[1, 0, 10] += 5 * states.std()
+    assert not call_for_hidden(lx.Trajectories.from_arrays(np.linspace(0, 6, 20), states))
+    levels = np.random.default_rng(0).uniform(1, 5, (1, 4, 1, 1))
+    assert not call_for_hidden(lx.Trajectories.from_arrays(TIMES, np.repeat(levels, len(TIMES), axis=2)))
+
+
 def test_of_several_channels_and_of_inputs_nothing_is_said():
     data = intermediate()
     both = np.concatenate([data.states, data.states**2], axis=-1)
@@ -114,6 +141,33 @@ def test_nets_begin_at_the_law():
         np.testing.assert_allclose(found[:, 0], units.standard(data.states[e, 1])[:, 0], atol=5e-3)
     # The hidden channel has size one, which is what its prior and its bounds are made for.
     assert np.sqrt(np.mean(trend.states[..., 1] ** 2)) == pytest.approx(1.0)
+
+
+def test_steps_follow_the_fastest_part_of_the_law():
+    """Points are far apart for the rise. A step from point to point would not be stable."""
+    times = np.linspace(0, 60, 40)
+    rates = np.array([(1.5, 0.3), (2.0, 0.4), (3.0, 0.5)])
+    curves = np.array([np.exp(-k * (times + 0.25)) - np.exp(-j * (times + 0.25)) for j, k in rates])
+    data = lx.Trajectories.from_arrays(times, (np.array([1, 2, 3])[:, None] * curves[:, None])[..., None])
+    chosen, gap = chosen_defaults(data, None, None, ()), times[1]
+    assert chosen.layout.hidden == 1
+    assert chosen.longest_step <= 1 / rates.max() < gap
+    law = hidden_law(data, chosen.units, chosen.layout)
+    steps, z = round(gap / chosen.longest_step), law.states[2, 0, 0]
+    matrix = gap / chosen.units.time / steps * (law.common + law.own[2])[1:].T
+    once = sum(np.linalg.matrix_power(matrix, k) / math.factorial(k) for k in range(5))  # of Runge and Kutta, rest at 0
+    rest = np.array([chosen.units.standard(np.zeros(1))[0], 0.0])
+    for state in law.states[2, 0]:
+        np.testing.assert_allclose(z, state, atol=0.02)
+        z = rest + np.linalg.matrix_power(once, steps) @ (z - rest)
+
+
+def test_nothing_runs_back_to_where_nothing_was_seen():
+    data = intermediate()
+    data = lx.Trajectories.from_arrays(TIMES, np.where(np.arange(17)[:, None] < 9, np.nan, data.states))
+    law = hidden_law(data, Units.measured(data), Layout(("x0",), hidden=1))
+    assert np.abs(law.states).max() < 4
+    np.testing.assert_array_equal(law.states[:, :, :9], np.repeat(law.states[:, :, 9:10], 9, axis=2))
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import statistics
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from .._atomic import one_line
 from ..errors import RunError
 from ..train import Interrupted
 from .journal import Journal, Record, Winner
+from .lanes import Lanes, Stop
 from .rungs import GROWTH, Pace, Plan, Score, final_steps, planned, regrouped
 from .space import Candidate, Group, Space, all_groups
 
@@ -42,8 +44,8 @@ class Standing(NamedTuple):
     total: float
 
 
-# From a group, the number of a fold, steps and a function that says when to stop to scores.
-TrainGroup = Callable[[Group, int, int, Callable[[], bool]], Measured]
+# From a group, the number of a fold, steps and what says when to stop to scores.
+TrainGroup = Callable[[Group, int, int, Stop], Measured]
 
 
 @dataclasses.dataclass
@@ -55,7 +57,8 @@ class Search:
     - `usual_steps`: those that the first of the defaults takes without a search;
     - `seed`: of the order in which candidates come; `multiple`: as in `regrouped`;
     - `should_stop`: asked about once a second; `watch`: told how it goes; `clock`: the time in seconds;
-    - `prepared`: the seconds that went into preparing the search, which are part of the total.
+    - `prepared`: the seconds that went into preparing the search, which are part of the total;
+    - `lanes`: groups that are trained at a time; if more than one, `train` is called by several threads.
     """
 
     spaces: Sequence[Space]
@@ -70,8 +73,10 @@ class Search:
     watch: Callable[[Standing], None] = lambda standing: None
     clock: Callable[[], float] = time.perf_counter
     prepared: float = 0.0
+    lanes: int = 1
 
     def __post_init__(self):
+        self._alone = threading.RLock()
         self._begun, self._before = self.clock() - self.prepared, self.journal.seconds
         self._compiled: set[Any] = set()
         self.defaults = tuple(space.default for space in self.spaces)
@@ -93,9 +98,11 @@ class Search:
         """Seconds spent, those before an interruption included."""
         return self._before + self.clock() - self._begun
 
-    def _save(self) -> None:
-        self.journal.seconds = self.elapsed
-        self.journal.save()
+    def _save(self, *records: Record) -> None:
+        with self._alone:
+            self.journal.records.extend(records)
+            self.journal.seconds = self.elapsed
+            self.journal.save()
 
     def _groups(self, rung: int) -> Iterable[Group]:
         if rung == 0:
@@ -109,7 +116,7 @@ class Search:
             self._tell(f"{group[0].shape}: measuring the pace", 0, 0)
             begun, step = self.clock(), None
             try:
-                step = self._trained(group, 0, PROBE, self.should_stop).seconds_per_step
+                step = self._trained(group, 0, PROBE, Stop(self.should_stop)).seconds_per_step
             except RunError:
                 pass  # its own turn will tell
             except Interrupted as stop:
@@ -125,19 +132,22 @@ class Search:
         """Train the groups of a rung for as long as there is time for them."""
         if any(record.rung > rung for record in self.journal.records):
             return
-        for group in self._groups(rung):
-            if self.journal.find(rung, group) is not None:
-                continue
-            needed = set(group) & set(self.defaults)
-            if self._time_for(plan, rung, group):
-                self._measure(plan, rung, group)
-            elif not needed:
-                return
+        with Lanes(self.lanes) as lanes:
+            for group in self._groups(rung):
+                if self.journal.find(rung, group) is not None:
+                    continue
+                lanes.wait()
+                needed = set(group) & set(self.defaults)
+                if self._time_for(plan, rung, group):
+                    lanes.start(self._measure, plan, rung, group)
+                elif not needed:
+                    return
 
     def _time_for(self, plan: Plan, rung: int, group: Group) -> bool:
         """Whether a group can be trained in time. The defaults may take what was meant for later rungs."""
         pace, folds = self._pace(plan, group[0]), plan.new_folds(rung)
-        new = [fold for fold in folds if _program(group, fold) not in self._compiled]
+        # Of several processes, another one may have compiled it.
+        new = [fold for fold in folds if self.lanes > 1 or _program(group, fold) not in self._compiled]
         seconds = len(new) * pace.overhead + len(folds) * plan.steps[rung] * pace.step
         end = plan.ends[-1] if set(group) & set(self.defaults) else plan.ends[rung]
         return self.elapsed + seconds <= end
@@ -152,7 +162,7 @@ class Search:
         steps, folds, begun = plan.steps[rung], plan.folds[rung], self.clock()
         record = Record(rung, steps, folds, group)
         self._tell(str(group[0].shape), rung + 1, len(plan.steps))
-        late = lambda: self.should_stop() or self.elapsed > plan.ends[-1]
+        late = Stop(self.should_stop, lambda: plan.ends[-1] - self.elapsed)
         try:
             found = [self._trained(group, fold, steps, late) for fold in plan.new_folds(rung)]
             pace = max(statistics.fmean(part.seconds_per_step for part in found), 1e-9)
@@ -165,8 +175,7 @@ class Search:
             if self.should_stop():
                 raise self._stopped() from stop
             record = dataclasses.replace(record, problem="out of time")
-        self.journal.records.append(dataclasses.replace(record, seconds=self.clock() - begun))
-        self._save()
+        self._save(dataclasses.replace(record, seconds=self.clock() - begun))
         self._tell("", rung + 1, len(plan.steps))
 
     def _known(self, plan: Plan, rung: int, group: Group) -> list[tuple[Score, ...]]:
@@ -174,16 +183,17 @@ class Search:
         before = self.journal.scores(rung - 1) if plan.new_folds(rung).start else {}
         return [tuple(before[candidate] for candidate in group)] if before else []
 
-    def _trained(self, group: Group, fold: int, steps: int, should_stop: Callable[[], bool]) -> Measured:
+    def _trained(self, group: Group, fold: int, steps: int, stop: Stop) -> Measured:
         self._compiled.add(_program(group, fold))
-        return self.train(group, fold, steps, should_stop)
+        return self.train(group, fold, steps, stop)
 
     def _stopped(self) -> Interrupted:
         self._save()
         return Interrupted(f"the search was stopped after {len(self.journal.records)} groups{self.journal.advice}")
 
     def _tell(self, now: str, rung: int, rungs: int) -> None:
-        self.watch(Standing(tuple(self.journal.records), now, rung, rungs, self.elapsed, self.total))
+        with self._alone:
+            self.watch(Standing(tuple(self.journal.records), now, rung, rungs, self.elapsed, self.total))
 
     def _chosen(self, plan: Plan) -> Winner:
         """The best of the highest rung that all defaults have come through, if it is clearly better than the first.
@@ -213,7 +223,7 @@ class Search:
         pace = self._pace(plan, first)
         if steps(pace) < most and self.total - self.elapsed > ROOM * pace.overhead:
             try:
-                alone = self._trained((first,), 0, PROBE, self.should_stop).seconds_per_step
+                alone = self._trained((first,), 0, PROBE, Stop(self.should_stop)).seconds_per_step
                 pace = Pace(pace.overhead, max(alone, 1e-9))
             except RunError:
                 pass  # its own training will tell

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -17,9 +18,11 @@ from ..arrays import key_numbers
 from ..data import Trajectories
 from ..defaults import chosen_for
 from ..errors import InputError, is_number
+from ..methods.settings import positive
 from ..model import Model
 from ..train import Monitor, Recipe, RunFolder, fit
 from .journal import Journal, Winner
+from .lanes import Elsewhere
 from .search import Search, Standing
 from .tried import Tried, sentence, tried_of
 from .tuning import Tuning, rate_of
@@ -43,6 +46,8 @@ def tune(
     seeds: int = 1,
     net: Any = None,
     run: str | Path | None = None,
+    executor: Executor | None = None,
+    workers: int = 1,
     monitor: Monitor = Monitor(),
     watch: Callable[[Standing], None] = lambda standing: None,
 ) -> Tuned:
@@ -58,6 +63,9 @@ def tune(
     - `seeds`: members of each candidate and of the model;
     - `net`: the kind of net, as in `chosen_for`; its width and depth are chosen by the search;
     - `run`: a folder for the search and for the run of the winner. An unfinished search or run there is resumed;
+    - `executor`: trains the candidates elsewhere, `workers` groups at a time: processes of this machine
+      (`concurrent.futures.ProcessPoolExecutor`), or a cluster (`dask.distributed.Client.get_executor`). By default this
+      process trains one group after the other, on all of its cores;
     - `monitor`: who is told of each training; `watch`: who is told how the search stands.
 
     Which candidates there was time for depends on the machine.
@@ -70,8 +78,11 @@ def tune(
     ...
     leadax.errors.InputError: `minutes` must be a positive number, got 0: tune needs time to try things
     """
+    positive("workers", workers)
+    if executor is None and workers > 1:
+        raise InputError(f"`workers={workers}` needs an `executor` that has so many")
     task = Tuning.of(train, key, METHODS if methods is None else methods, seeds, net, monitor)
-    found = search(task, minutes, run, watch)
+    found = search(task, minutes, run, watch, executor=executor, workers=workers)
     return Tuned(found.fit(run=run, monitor=monitor), found.tried)
 
 
@@ -134,10 +145,14 @@ def search(
     minutes: float | int,
     run: str | Path | None,
     watch: Callable[[Standing], None] = lambda standing: None,
+    *,
+    executor: Executor | None = None,
+    workers: int = 1,
 ) -> Found:
     """The first half of `tune`: everything but the last training."""
     if not is_number(minutes) or minutes <= 0:
         raise InputError(f"`minutes` must be a positive number, got {minutes!r:.60}: tune needs time to try things")
+    train = task if executor is None else Elsewhere(executor, replace(task, monitor=Monitor()))
     folder = None if run is None else checked_path(run)
     with ExitStack() as stack:
         if folder is not None:
@@ -149,7 +164,7 @@ def search(
             task.spaces,
             len(task.folds),
             60.0 * minutes,
-            task,
+            train,
             journal,
             task.usual_steps,
             seed=key_numbers(task.key),
@@ -157,6 +172,7 @@ def search(
             should_stop=task.monitor.should_stop,
             watch=watch,
             prepared=task.seconds,
+            lanes=workers,
         ).run()
     return Found(journal, task)
 

@@ -1,7 +1,7 @@
 """How a group is trained and measured: candidates side by side, on one fold of the data."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from ..records import Snapshot
 from ..train import Monitor, Recipe, Times, fit_side_by_side, usual_steps
 from ..train.request import chosen_defaults
 from ..yardsticks import yardsticks
+from .lanes import Stop
 from .rungs import Score
 from .search import Measured
 from .space import Candidate, Group, Space, spaces
@@ -81,7 +82,7 @@ class Tuning:
         """The space that a candidate is from."""
         return next(space for space in self.spaces if space.name == candidate.shape.method)
 
-    def __call__(self, group: Group, fold: int, steps: int, should_stop: Callable[[], bool]) -> Measured:
+    def __call__(self, group: Group, fold: int, steps: int, stop: Stop) -> Measured:
         """Train a group on one fold, and measure it on what that holds out."""
         train, held_out = self.folds[fold]
         history: list[Snapshot] = []
@@ -100,7 +101,7 @@ class Tuning:
             defaults=chosen_for(train, self.net),
             latent=self.latent,
             recipe=Recipe(look_every=min(50, max(1, steps // 4))),
-            monitor=Monitor(listen, should_stop=should_stop),
+            monitor=Monitor(listen, should_stop=stop),
         )
         errors = [evaluate(model, held_out) for model in models]
         # The first look comes after compilation.

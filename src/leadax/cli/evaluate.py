@@ -36,13 +36,11 @@ def evaluate(
     prepare()
     model = open_model(run, using, reading)
     from ..evaluate import evaluate as evaluate_model
-    from ..evaluate.errors import chosen_warmup
     from ..train.finish import yardsticks_of
 
     evaluation = evaluate_model(model, observed, protocol=protocol, warmup=warmup)
     simple = yardsticks_of(run, model)
-    told = chosen_warmup(warmup, model.warmup, observed)
-    errors = simple.document(observed, protocol=evaluation.protocol, warmup=told) if simple else {}
+    errors = simple.document(observed, protocol=evaluation.protocol, warmup=evaluation.told) if simple else {}
     document = evaluation.to_json()
     text = f"{evaluation}{_compared(errors, document['nmse'])}"
     result(document | {"baselines": errors}, text, as_json=json)

@@ -35,6 +35,16 @@ def workers_for(runs: int, seeds: int, workers: int | None, scheduler: str | Non
 
 
 @contextmanager
+def lanes_for(seeds: int, workers: int | None, scheduler: str | None) -> Iterator[tuple[Executor | None, int]]:
+    """An executor for a search, and how many groups it trains at a time; None and 1 for this process."""
+    if workers is None and scheduler is None:
+        yield None, 1
+        return
+    with workers_for(workers or 1, seeds, workers, scheduler) as executor:
+        yield executor, executor.workers if isinstance(executor, _Prepared) else workers or 1
+
+
+@contextmanager
 def pool(workers: int, seeds: int) -> Iterator[Executor]:
     """Processes on this machine, each with its own cores. They end with the block; after an error, at once."""
     context = multiprocessing.get_context("spawn")  # JAX has threads, which do not survive a fork
@@ -82,14 +92,19 @@ def cluster(address: str, seeds: int) -> Iterator[Executor]:
         raise InputError(f"no Dask scheduler answers at `{address}`: {one_line(error)}") from error
     with client:
         # Not pure: the same work must be done again if its folder is gone.
-        yield _Prepared(client.get_executor(pure=False), seeds)
+        yield _Prepared(client.get_executor(pure=False), seeds, _count(client))
+
+
+def _count(client: Any) -> int:
+    """The workers that a cluster has now."""
+    return max(1, len(client.ncores()))
 
 
 class _Prepared(Executor):
-    """Another executor, whose workers first settle what must be settled before JAX starts."""
+    """Another executor, whose workers first settle what must be settled before JAX starts; how many there are now."""
 
-    def __init__(self, inner: Executor, seeds: int):
-        self._inner, self._seeds = inner, seeds
+    def __init__(self, inner: Executor, seeds: int, workers: int):
+        self._inner, self._seeds, self.workers = inner, seeds, workers
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         return self._inner.submit(_prepared, self._seeds, fn, *args, **kwargs)

@@ -36,11 +36,11 @@ def parsed_hidden(text: str) -> int | None:
     return count
 
 
-def calls_for_hidden(data: "Trajectories") -> bool:
-    """Whether the data need a hidden channel."""
+def calls_for_hidden(data: "Trajectories", noise: str | float) -> bool:
+    """Whether the data need a hidden channel; `noise`: as in `Latent`."""
     from ..data.latent import Latent, layout_for
     from ..data.units import Units
     from ..trend import needs_hidden
 
     units = Units.measured(data)
-    return needs_hidden(data, units, layout_for(data, units, Latent()))
+    return needs_hidden(data, units, layout_for(data, units, Latent(noise)))

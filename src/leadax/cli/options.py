@@ -196,7 +196,7 @@ class Training:
         if parsed_hidden(self.hidden) is not None:
             return self
         plain = self.preset is None and self.match == "trajectories" and not (self.individual or clock)
-        if not plain or not calls_for_hidden(data):
+        if not plain or not calls_for_hidden(data, parsed_noise(self.noise)):
             return dataclasses.replace(self, hidden="0")
         from ..train.advice import FOUND_HIDDEN
 

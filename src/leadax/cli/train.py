@@ -60,7 +60,10 @@ def train(
 
 def error_line(errors: dict[str, Any], where: str) -> str:
     """The error on some data, in their units and as a part of their variance."""
-    return f"mean squared error {shown(errors['mse'])} on the {where} data, {shown(errors['nmse'])} of the variance"
+    after = f", after the first {errors['told']} points of each trajectory" if errors["told"] > 1 else ""
+    return (
+        f"mean squared error {shown(errors['mse'])} on the {where} data{after}, {shown(errors['nmse'])} of the variance"
+    )
 
 
 def better_line(simple: dict[str, float | None], error: float | None) -> list[str]:

@@ -8,7 +8,8 @@ import tyro
 
 from ..errors import InputError
 from .checks import check_count, check_run, check_seed
-from .console import Json, message, optional, result
+from .console import Count, Json, message, optional, result
+from .executors import lanes_for
 from .names import METHODS, NETS, check_name
 from .options import OWN, DataFile, RunFolderOption
 from .own import find_method, find_net
@@ -33,6 +34,8 @@ NetName = Annotated[
     optional("NAME", f"The kind of net: {', '.join(NETS)}, {OWN}; by default mlp, or conv for fields."),
 ]
 
+Text = Annotated[str | None, optional("TEXT")]
+
 
 def tune(
     data: DataFile,
@@ -44,6 +47,8 @@ def tune(
     seeds: int = 1,
     seed: int = 0,
     net: NetName = None,
+    workers: Count = None,
+    scheduler: Text = None,
     reading: tyro.conf.OmitArgPrefixes[Reading] = Reading(),
     json: Json = False,
 ) -> None:
@@ -57,11 +62,16 @@ def tune(
         seeds: How many models to train of each candidate, from different random weights.
         seed: Of the order in which candidates come, and of their weights. How many there is time for depends on the
             machine.
+        workers: Processes on this machine that train groups of candidates at the same time, each with its part of the
+            cores; by default this one, with all of them.
+        scheduler: The address of a Dask scheduler, such as tcp://host:8786, whose workers train the candidates. Start
+            them with one thread each.
     """
     names = _names(methods)
     if not 0 < minutes < math.inf:
         raise InputError(f"`--minutes` must be a positive number, got {minutes:g}: tune needs time to try things")
     check_count("--seeds", seeds)
+    check_count("--workers", workers)
     check_seed(seed)
     if net is not None:
         check_name("net", net, NETS)
@@ -78,10 +88,11 @@ def tune(
     from ..choose.tuning import Tuning
     from ..train import Monitor
 
-    with stoppable() as should_stop, watching() as (watch, listen):
+    lanes = lanes_for(SIDE_BY_SIDE * seeds, workers, scheduler)
+    with lanes as (executor, count), stoppable() as should_stop, watching() as (watch, listen):
         monitor = Monitor(listen, message, should_stop)
         task = Tuning.of(training, jr.key(seed), names, seeds, find_net(net) if net else None, monitor)
-        found = search(task, minutes, out, watch)
+        found = search(task, minutes, out, watch, executor=executor, workers=count)
     _, document = recorded(found.fit, out, title=str(found.winner.candidate.shape))
     page = out / "report.html"
     write_page(found, document, page)

@@ -28,7 +28,8 @@ class Evaluation:
       `(member, env, traj, time, channel)` and `(env, traj, time, channel)`. The points that a forecast was told do not
       count, but for the first one in the protocol `paper`;
     - `variances`: of each channel over the values that count: what normalised errors are divided by;
-    - `limits`: of each channel: a forecast that is off by more has diverged.
+    - `limits`: of each channel: a forecast that is off by more has diverged;
+    - `told`: how many of the first points of a trajectory a forecast was told.
     """
 
     channel_sums: Float[np.ndarray, "member env traj time channel"]
@@ -38,6 +39,7 @@ class Evaluation:
     channels: tuple[str, ...]
     variances: Float[np.ndarray, " channel"]
     limits: Float[np.ndarray, " channel"]
+    told: int = 1
 
     @property
     def sums(self) -> Float[np.ndarray, "member env traj time"]:
@@ -161,6 +163,7 @@ class Evaluation:
             "r2": number(self.r2),
             "median_nmse": number(self.median_nmse),
             "diverged": self.diverged,
+            "told": self.told,
         }
 
     def __str__(self) -> str:
@@ -168,6 +171,8 @@ class Evaluation:
         lines += [
             f"{self.nmse:.3g} of the variance (R² {self.r2:.3f}), half of the trajectories below {self.median_nmse:.3g}"
         ]
+        if self.told > 1:
+            lines += [f"forecasts were told the first {self.told} points of each trajectory; errors count after them"]
         if self.diverged:
             lines += [f"{self.diverged} of {int(self._observed.sum())} forecasts diverged"]
         if len(self.channels) > 1:
@@ -224,6 +229,7 @@ def summarise(
         channels=data.channels,
         variances=_variances(np.asarray(batch.states, float), counted) * squares,
         limits=np.asarray(units.scale) * (UNBOUNDED if box is None else np.asarray(box.range)),
+        told=warmup,
     )
 
 

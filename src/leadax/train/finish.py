@@ -8,7 +8,6 @@ from typing import Any
 from ..data import Trajectories
 from ..errors import InputError
 from ..evaluate import evaluate, solver_gap
-from ..evaluate.errors import chosen_warmup
 from ..methods import Method
 from ..model import Model
 from ..yardsticks import Yardsticks
@@ -97,12 +96,12 @@ def _result(model: Model, simple: Yardsticks, train: Trajectories, test: Traject
 
 
 def _on_test_data(model: Model, simple: Yardsticks, test: Trajectories) -> dict[str, Any]:
-    last, told = evaluate(model, test), chosen_warmup(None, model.warmup, test)
+    last = evaluate(model, test)
     assert model.training is not None
     smallest = model.training.smallest_test_errors or tuple(last.mse_per_seed)
     return {
         **last.to_json(),
-        "baselines": simple.document(test, protocol=last.protocol, warmup=told),
+        "baselines": simple.document(test, protocol=last.protocol, warmup=last.told),
         "last": _number(last.mse),
         "minimum": _number(sum(smallest) / len(smallest)),
         "minimum_per_seed": [_number(float(value)) for value in smallest],

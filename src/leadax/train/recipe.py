@@ -76,8 +76,17 @@ class Start:
     trainable: tuple[str, ...] = Levels._fields
 
 
+# Functions of the module, so that another process may be given a monitor.
+def _nobody_listens(snapshot: Snapshot, steps: int) -> None:
+    pass
+
+
 def _nobody_hears(text: str) -> None:
     pass
+
+
+def _never() -> bool:
+    return False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,9 +97,9 @@ class Monitor:
     - `warn`: called with a line of text; `should_stop`: asked about once a second.
     """
 
-    listen: Listen = lambda snapshot, steps: None
+    listen: Listen = _nobody_listens
     warn: Callable[[str], None] = _nobody_hears
-    should_stop: Callable[[], bool] = lambda: False
+    should_stop: Callable[[], bool] = _never
 
     @property
     def warns(self) -> bool:

@@ -72,7 +72,7 @@ def best_polynomial(data: Trajectories, units: Units, layout: Layout, formula: F
     - `formula`: a known part of the field, of which the polynomials are the rest; None for none.
     """
     if formula is None and (law := hidden_law(data, units, layout)) is not None:
-        return Polynomial(rest=law.rest, left=law.left)
+        return Polynomial(rest=law.rest, finer=law.finer, left=law.left)
     if data.space or layout.hidden or layout.individual:
         return Polynomial()
     points = Points.of(data, units, layout, formula)

@@ -34,7 +34,7 @@ class SecondOrder(NamedTuple):
 
     - `common`: the middle of log a, log c and x*; `own`: what is to be added in each environment;
     - `starts`: x and x' at the first point of each trajectory;
-    - `left`: the variance of what is unexplained; `known_rest`: x*, if it was given.
+    - `left`: the variance of what is unexplained; `known_rest`, `fastest`: as they were given.
     """
 
     common: Float[np.ndarray, " number"]
@@ -42,6 +42,7 @@ class SecondOrder(NamedTuple):
     starts: Float[np.ndarray, "series 2"]
     left: float
     known_rest: float | None = None
+    fastest: float = np.inf
 
     @property
     def swings(self) -> bool:
@@ -81,6 +82,16 @@ def responses(
     return np.stack([np.real((slow + fast) / 2 + half * pushed), np.real(pushed)], axis=1)
 
 
+def fastest_rate(numbers: Float[np.ndarray, " number"]) -> float:
+    """How often a second the fastest part of a law falls to 1/e, or turns by a radian.
+
+    >>> round(fastest_rate(np.array([np.log(6.0), np.log(5.0), 0.0])), 6)  # two rates: 2 and 3
+    3.0
+    """
+    half, a = np.exp(numbers[1]) / 2, np.exp(numbers[0])
+    return float(np.abs(half + np.sqrt(complex(half**2 - a))))
+
+
 def forecast(numbers: np.ndarray, start: np.ndarray, times: np.ndarray) -> Float[np.ndarray, " point"]:
     """x at some times after the start."""
     rest = numbers[2]
@@ -95,7 +106,12 @@ def derivative(numbers: np.ndarray, start: np.ndarray, times: np.ndarray) -> Flo
 
 
 def second_order(
-    series: Sequence[Series], environments: int, *, rest: float | None = None, share: bool = True
+    series: Sequence[Series],
+    environments: int,
+    *,
+    rest: float | None = None,
+    share: bool = True,
+    fastest: float = np.inf,
 ) -> SecondOrder:
     """The law of each environment, and the starts of its trajectories, with which forecasts come nearest to the data.
 
@@ -104,10 +120,13 @@ def second_order(
 
     **Arguments**
 
-    - `rest`: x*, if it is known; `share`: whether environments may differ.
+    - `rest`: x*, if it is known; `share`: whether environments may differ;
+    - `fastest`: the rate beyond which nothing is looked for.
     """
     some = series[:: -(-len(series) // MOST)]
-    common = min(_beginnings(rest), key=lambda numbers: _left(some, [numbers] * environments))
+    low, high = FARTHEST[0], np.minimum(FARTHEST[1], [2 * np.log(fastest), np.log(fastest), np.inf])
+    slow = (numbers for numbers in _beginnings(rest) if np.all(numbers <= high))
+    common = min(slow, key=lambda numbers: _left(some, [numbers] * environments))
     own, left = np.zeros((environments, 3)), _left(series, [common] * environments)
     present = np.array([True, True, rest is None])
     # A rest point of each environment would be the last value seen there.
@@ -117,14 +136,14 @@ def second_order(
         normal = _normal(series, common + own, present, widths.variance)
         found = effects(normal, widths, INNER)
         aim = np.where(present, found.common, common), np.where(differ, found.own, 0.0)
-        better = _searched(series, (common, own), aim, left)
+        better = _searched(series, (common, own), aim, left, (low, high))
         if better is None:
             break
         before, (common, own, left), widths = left, better, found.widths
         if left > (1 - ENOUGH) * before:
             break
     starts = [_start(each, (common + own)[each.environment], widths.variance) for each in series]
-    return SecondOrder(common, own, np.array(starts), widths.variance, rest)
+    return SecondOrder(common, own, np.array(starts), widths.variance, rest, fastest)
 
 
 def _beginnings(rest: float | None) -> list[np.ndarray]:
@@ -135,11 +154,11 @@ def _beginnings(rest: float | None) -> list[np.ndarray]:
     return [np.array([*pair, x]) for pair in (*damped, *swinging) for x in points]
 
 
-def _searched(series: Sequence[Series], now: tuple, aim: tuple, left: float) -> tuple | None:
+def _searched(series: Sequence[Series], now: tuple, aim: tuple, left: float, bounds: tuple) -> tuple | None:
     """The numbers aimed at, or half of the way there, a quarter, …, whichever leaves less than before first."""
     for halving in range(HALVINGS + 1):
         common, own = (old + 0.5**halving * (new - old) for old, new in zip(now, aim, strict=True))
-        common, whole = np.clip(common, *FARTHEST), np.clip(common + own, *FARTHEST)
+        common, whole = np.clip(common, *bounds), np.clip(common + own, *bounds)
         if (found := _left(series, whole)) < left:
             return common, whole - common, found
     return None
