@@ -154,7 +154,7 @@ def rise_and_fall(turns=True):
 def test_whether_something_is_hidden_is_decided_by_the_data(capsys):
     decided = lambda data, clock=False, **options: Training(**options).decided(data, clock=clock)
     found = decided(rise_and_fall())
-    assert "a hidden channel beside it is inferred (--hidden 0 does without)" in capsys.readouterr().err
+    assert "a hidden channel beside it is inferred (--hidden 0 turns this off)" in capsys.readouterr().err
     assert (found.latent().hidden, found.told) == (1, 5)
     assert decided(rise_and_fall(turns=False)).latent().hidden == 0
     for options in ({"hidden": "0"}, {"individual": 1}, {"match": "spline"}, {"clock": True}):

@@ -21,8 +21,8 @@ NOTHING_KEPT = (
     "--substeps 2; a formula must be finite for all states, as `jnp.sqrt(jnp.maximum(x, 1e-6))` is"
 )
 FOUND_HIDDEN = (
-    "a single channel that rises and falls again has no law of its own: a hidden channel beside it is inferred "
-    "(--hidden 0 does without)"
+    "a single channel that rises and falls again cannot be described by dx/dt = f(x) alone: a hidden channel beside it "
+    "is inferred (--hidden 0 turns this off)"
 )
 FAR_BELOW = 0.5  # of the noise: smaller errors have learnt the noise by heart
 
