@@ -11,7 +11,8 @@ import pytest
 from tests.choose.test_tune import NAMES, Fake, by_rate_and_width, decays
 
 import leadax as lx
-from leadax.choose.lanes import Elsewhere, Lanes, Stop
+from leadax.choose.elsewhere import Elsewhere
+from leadax.choose.lanes import Lanes, Stop
 from leadax.choose.search import Measured
 from leadax.choose.tuning import Tuning
 from leadax.errors import LeadaxError

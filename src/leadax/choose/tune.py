@@ -21,8 +21,8 @@ from ..errors import InputError, is_number
 from ..methods.settings import positive
 from ..model import Model
 from ..train import Monitor, Recipe, RunFolder, fit
+from .elsewhere import Elsewhere
 from .journal import Journal, Winner
-from .lanes import Elsewhere
 from .search import Search, Standing
 from .tried import Tried, sentence, tried_of
 from .tuning import Tuning, rate_of

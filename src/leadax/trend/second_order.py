@@ -71,8 +71,8 @@ def responses(
     """What is left of a displacement of one from x*, and what has become of a rate of change of one, after some time.
 
     >>> spring = np.array([0.0, -40.0, 0.0])
-    >>> responses(spring, np.array([0.0, np.pi / 2])).round(4).tolist()
-    [[1.0, 0.0], [-0.0, 1.0]]
+    >>> (responses(spring, np.array([0.0, np.pi / 2])).round(4) + 0.0).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
     """
     a, half = np.exp(numbers[0]), np.exp(numbers[1]) / 2
     root = np.sqrt(complex(half**2 - a))
