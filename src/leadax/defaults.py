@@ -176,6 +176,12 @@ def chosen_for(data: Trajectories, net: Any = None, clock: Clock | None = None) 
     )
 
 
+def calls_for_hidden(data: Trajectories, latent: Latent) -> bool:
+    """Whether the data need a hidden channel, with that much noise."""
+    units = Units.measured(data)
+    return needs_hidden(data, units, layout_for(data, units, latent))
+
+
 def median_gap(data: Trajectories) -> float:
     """The median time between neighbouring points: a solver's step should not be much longer."""
     gaps = np.diff(data.times, axis=2)

@@ -192,7 +192,9 @@ def test_it_is_not_added_where_it_cannot_be():
     assert not may_hide(formula, lx.Recipe())
     assert not may_hide(lx.Leads(), lx.Recipe(match="spline"))
     assert lx.chosen_for(data, clock=lx.Clock()).layout.hidden == 0
-    assert chosen_defaults(data, None, lx.Latent(), ()).layout.hidden == 0
+    latent = lambda *noise, **options: chosen_defaults(data, None, lx.Latent(*noise, **options), ()).layout.hidden
+    assert latent() == latent("none") == latent(0.01) == 1  # as with the option --noise
+    assert latent(hidden=0) == latent(individual=1) == 0
 
 
 def test_methods_begin_at_their_part_of_it():

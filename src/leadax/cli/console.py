@@ -58,8 +58,11 @@ def _finite(value: Any) -> Any:
 
 
 @contextmanager
-def progress_bar(label: str) -> Iterator[Progress]:
-    """A live bar on a terminal, a plain line per tenth otherwise. Yields a function `(done, total, text)`."""
+def progress_bar(label: str, before: str = "") -> Iterator[Progress]:
+    """A live bar on a terminal, a plain line per tenth otherwise. Yields a function `(done, total, text)`.
+
+    - `before`: what is done before the first call of it, for the bar to say.
+    """
     if not sys.stderr.isatty():
         yield _plain(label)
         return
@@ -68,7 +71,7 @@ def progress_bar(label: str) -> Iterator[Progress]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(label, total=None)
+        task = bar.add_task(f"{label}: {before}" if before else label, total=None)
         yield lambda done, total, text=label: bar.update(task, completed=done, total=total, description=text)
 
 
@@ -89,7 +92,7 @@ def _plain(label: str) -> Progress:
 def training_bar(label: str) -> "Iterator[Callable[[Snapshot, int], None]]":
     """Like `progress_bar`, with loss and test error, for `leadax.train.Monitor.listen`."""
     mean = lambda values: sum(values) / len(values)
-    with progress_bar(label) as progress:
+    with progress_bar(label, before="looking at the data") as progress:
 
         def listen(snapshot: "Snapshot", steps: int) -> None:
             errors = f", test {mean(snapshot.test):.2e}" if snapshot.test else ""

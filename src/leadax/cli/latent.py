@@ -1,12 +1,7 @@
 """What is to be inferred of trajectories, as it is typed."""
 
-from typing import TYPE_CHECKING
-
 from ..errors import InputError
 from .checks import check_count
-
-if TYPE_CHECKING:
-    from ..data import Trajectories
 
 
 def parsed_noise(text: str) -> str | float:
@@ -34,13 +29,3 @@ def parsed_hidden(text: str) -> int | None:
         raise InputError(f"`--hidden` must be `auto` or a whole number from 0 on, got `{text}`") from None
     check_count("--hidden", count, least=0)
     return count
-
-
-def calls_for_hidden(data: "Trajectories", noise: str | float) -> bool:
-    """Whether the data need a hidden channel; `noise`: as in `Latent`."""
-    from ..data.latent import Latent, layout_for
-    from ..data.units import Units
-    from ..trend import needs_hidden
-
-    units = Units.measured(data)
-    return needs_hidden(data, units, layout_for(data, units, Latent(noise)))

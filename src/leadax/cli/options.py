@@ -11,7 +11,7 @@ from .._atomic import check_regular
 from ..errors import InputError
 from .checks import check_count, check_positive, check_seed
 from .console import Count, Number, message, optional
-from .latent import calls_for_hidden, parsed_hidden, parsed_noise
+from .latent import parsed_hidden, parsed_noise
 from .names import METHODS, NETS, PENALTIES, SOLVERS, Decay, Match, Optimiser, Preset, Protocol, check_name, listed
 from .own import all_imported, find_net
 from .parts import check_division
@@ -183,8 +183,8 @@ class Training:
         """What is to be inferred of trajectories; None where a preset decides and nothing else is asked for."""
         from ..data.latent import Latent
 
-        hidden = parsed_hidden(self.hidden) or 0
-        if self.preset is not None and (self.noise, hidden, self.individual) == ("auto", 0, 0):
+        hidden = parsed_hidden(self.hidden)
+        if self.preset is not None and self.noise == "auto" and not (hidden or self.individual):
             return None
         return Latent(parsed_noise(self.noise), hidden, self.individual, self.hidden_from_zero)
 
@@ -196,9 +196,12 @@ class Training:
         if parsed_hidden(self.hidden) is not None:
             return self
         plain = self.preset is None and self.match == "trajectories" and not (self.individual or clock)
-        if not plain or not calls_for_hidden(data, parsed_noise(self.noise)):
-            return dataclasses.replace(self, hidden="0")
+        from ..data.latent import Latent
+        from ..defaults import calls_for_hidden
         from ..train.advice import FOUND_HIDDEN
+
+        if not plain or not calls_for_hidden(data, Latent(parsed_noise(self.noise))):
+            return dataclasses.replace(self, hidden="0")
 
         message(FOUND_HIDDEN)
         return dataclasses.replace(self, hidden="1")

@@ -26,7 +26,8 @@ class Latent:
       of each value, and at least 1 % of the spread; `auto`: estimated from the data
       (`leadax.data.noise.noise_level`); `none`: observations are exact. Where there is noise, trajectories start from
       states that are inferred, not from their first observations;
-    - `hidden`: channels of the state that are never observed;
+    - `hidden`: channels of the state that are never observed; None: one, if a single channel turns as no law of
+      it could, otherwise none;
     - `individual`: constants of one trajectory alone that enter the field;
     - `from_zero`: hidden channels start at 0 in every trajectory, such as the drug in a tissue before the first dose.
 
@@ -37,12 +38,13 @@ class Latent:
     """
 
     noise: str | float = "auto"
-    hidden: int = 0
+    hidden: int | None = None
     individual: int = 0
     from_zero: bool = False
 
     def __post_init__(self):
-        whole("hidden", self.hidden, 0)
+        if self.hidden is not None:
+            whole("hidden", self.hidden, 0)
         whole("individual", self.individual, 0)
         check_noise("`noise`", self.noise)
         if self.from_zero and not self.hidden:
@@ -77,7 +79,7 @@ def layout_for(data: Trajectories, units: Units, latent: Latent, covariates: Seq
     """
     return Layout(
         channels=data.channels,
-        hidden=latent.hidden,
+        hidden=latent.hidden or 0,
         individual=latent.individual,
         noise=latent.level(data, units),
         inputs=data.input_names,

@@ -14,7 +14,7 @@ from ..data.derivatives import ESTIMATES
 from ..data.holdouts import fewest_points, shortened
 from ..data.latent import WARMUP, Latent
 from ..data.layout import Layout
-from ..defaults import LEARNING_RATE, Defaults, chosen_for
+from ..defaults import LEARNING_RATE, Defaults, calls_for_hidden, chosen_for
 from ..describe import describe
 from ..errors import InputError
 from ..evaluate.errors import check_warmup
@@ -202,9 +202,13 @@ def chosen_defaults(
     if latent is not None and not isinstance(latent, Latent):
         raise InputError(f"`latent` must be a `Latent`, such as `Latent(hidden=1)`, got {latent!r}")
     if latent is None and not may_hide and (defaults is None or defaults.found_hidden):
-        latent = Latent()
+        latent = Latent(hidden=0)
+    found = False
+    if latent is not None and latent.hidden is None:
+        found = may_hide and defaults is None and not latent.individual and calls_for_hidden(train, latent)
+        latent = dataclasses.replace(latent, hidden=int(found))
     key = (train.fingerprint, defaults, latent, tuple(covariates))
-    choose = lambda: (defaults or chosen_for(train)).laid_out(train, latent, covariates)
+    choose = lambda: _chosen_now(train, defaults, latent, covariates, found)
     try:
         known = _chosen.get(key)
     except TypeError:  # settings of a user's own that have no hash
@@ -215,6 +219,14 @@ def chosen_defaults(
             _chosen.pop(next(iter(_chosen)))
         _chosen[key] = known
     return known
+
+
+def _chosen_now(
+    train: Trajectories, defaults: Defaults | None, latent: Latent | None, covariates: Sequence[str], found: bool
+) -> Defaults:
+    """`found`: whether the data called for what is hidden in `latent`."""
+    chosen = (defaults or chosen_for(train)).laid_out(train, latent, covariates)
+    return dataclasses.replace(chosen, found_hidden=True) if found else chosen
 
 
 def check_learnable(data: Trajectories) -> None:
