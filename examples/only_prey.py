@@ -26,7 +26,7 @@ def main() -> None:
     )
     models = {}
     print(f"error of forecasts after {WARMUP} points, as a part of the variance")
-    for name, latent in {"with a hidden state": lx.Latent(hidden=1), "without": lx.Latent()}.items():
+    for name, latent in {"with a hidden state": lx.Latent(hidden=1), "without": lx.Latent(hidden=0)}.items():
         models[name] = lx.fit(lx.Leads(), train, latent=latent, steps=chosen.steps, key=jr.key(0))
         print(f"  {name:20} {lx.evaluate(models[name], test, warmup=WARMUP).nmse:.2g}")
     print(f"  {'mean curve':20} {lx.yardsticks(train, test, warmup=WARMUP)['mean curve'].nmse:.2g}")
