@@ -89,21 +89,31 @@ def _learnt(wanted: tuple, train: lx.Trajectories, test: lx.Trajectories) -> dic
 
 
 def table(rows: list[dict]) -> str:
-    """One line per data set, as in docs/own-data.md."""
-    lines = [
-        "| data | method | error ± seeds | median | diverged | training error | seconds |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for row in sorted(rows, key=lambda row: (row["data"], row["nmse"])):
-        if row["method"] == "yardsticks":
-            lines.append(f"| {row['data']} | *{row['best']}* | {row['nmse']:.2e} | | | | |")
+    """One line per data set, as in docs/own-data.md; of several rows of a method, that of the most seeds."""
+    lines = ["| data | LEADS | its median | seeds | diverged | One-Per-Env | best simple forecast |", "|---" * 7 + "|"]
+    groups: dict[tuple, dict[str, dict]] = {}
+    for row in sorted(rows, key=lambda row: row["seeds"]):
+        known = groups.setdefault((row["data"], row.get("told")), {})
+        method = f"{row['method']}, {row['hidden']} hidden" if row.get("hidden") is not None else row["method"]
+        known[method] = row
+    for (data, told), known in groups.items():
+        own, alone, simple = known.get("leads"), known.get("one-per-env"), known.get("yardsticks")
+        if own is None:
             continue
-        spread = max(row["nmse_per_seed"]) - min(row["nmse_per_seed"])
-        hidden = "" if row.get("hidden") is None else f", {row['hidden']} hidden"
-        what = f"{row['method']} ({row['seeds']} seeds, {row['steps']} steps{hidden})"
-        error = f"{row['nmse']:.2e} ± {spread / 2:.0e} | {row['median_nmse']:.1e} | {row['diverged']}"
-        lines.append(f"| {row['data']} | {what} | {error} | {row['train_nmse']:.1e} | {row['seconds']} |")
+        cells = [
+            data if told is None else f"{data}, told {told} points",
+            _error(own), f"{own['median_nmse']:.1e}", str(own["seeds"]), str(own["diverged"]),
+            "–" if alone is None else _error(alone),
+            "–" if simple is None else f"{simple['nmse']:.2g} ({simple['best']})",
+        ]  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _error(row: dict) -> str:
+    """The mean over seeds, and half of their range."""
+    spread = max(row["nmse_per_seed"]) - min(row["nmse_per_seed"])
+    return f"{row['nmse']:.2g} ± {spread / 2:.0g}"
 
 
 if __name__ == "__main__":

@@ -71,6 +71,17 @@ def test_what_comes_from_the_models_of_table_1(capsys, monkeypatch):
     )
 
 
+def test_further_seeds(capsys):
+    """They are of other weights, and join the first ones."""
+    setting = [*LV, "--methods", "leads", "--steps", "1"]
+    reproduce("table1", *setting, capsys=capsys)
+    (line,) = reproduce("table1", *setting, "--first-seed", "1", capsys=capsys)
+    assert line["seeds"] == 2
+    assert line["mse_std_over_seeds"] > 0
+    assert {row["seed"] for row in read_rows(Path("results/table1-curves.csv"))} == {0, 1}
+    assert run(["reproduce", "draws", *TINY, "--first-seed", "1"]) == 2
+
+
 def test_a_group_of_environments_is_learnt(tmp_path):
     """The second pair of eight environments, two trajectories of each."""
     options = Options("hour", 1, 2, "clean", methods=("one-for-all",))

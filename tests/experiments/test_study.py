@@ -104,6 +104,21 @@ def test_results_of_other_settings_are_kept(tmp_path):
         merged([{**ROW, "steps": 5, "mse_test": 3.0}], path)
 
 
+def test_further_seeds_join_those_that_are_there(tmp_path):
+    path = tmp_path / "table1.csv"
+    of_seed = lambda seed, **more: {**ROW, "seed": seed, "mse_test": float(seed), **more}
+    write_rows([of_seed(0), of_seed(1)], path)
+    assert merged([of_seed(2)], path) == [of_seed(0), of_seed(1), of_seed(2)]
+    assert merged([of_seed(1, n=41)], path) == [of_seed(0), of_seed(1), of_seed(1, n=41)]
+    for steps in (5, 20):
+        with pytest.raises(InputError, match=f"has results of 10 steps, which these of {steps} would replace or join"):
+            merged([of_seed(2, steps=steps)], path)
+    options = Options("hour", 1, 10, "clean", methods=("leads",), first_seed=2)
+    check_replaceable(path, partial(options.effort, {}))
+    with pytest.raises(InputError, match="has results of 10 steps, which these of 20 would"):
+        check_replaceable(path, partial(replace(options, steps=20).effort, {}))
+
+
 @pytest.mark.parametrize(
     ("less", "what"),
     [

@@ -68,6 +68,7 @@ def reproduce(
     model_steps: Count = None,
     protocol: Protocol = None,
     seed: int = 0,
+    first_seed: Count = None,
     workers: Count = None,
     scheduler: Text = None,
     runs: Path = Path("runs"),
@@ -93,6 +94,7 @@ def reproduce(
         protocol: How data are solved, and whether the first point of each trajectory counts in errors. By default
             clean. fast is like paper, but fields learn in few steps, with Muon and other penalties.
         seed: The same seed gives the same data and the same weights.
+        first_seed: The number of the first of these seeds, to add 2 and 3, say, to results of 0 and 1. For table1.
         workers: Processes that share the runs, each with its part of the cores; by default one per core. With 1, or for
             a single run, the seeds are spread over the cores.
         scheduler: The address of a Dask scheduler, such as tcp://host:8786, whose workers do the runs. Start them with
@@ -101,7 +103,8 @@ def reproduce(
         results: The folder for TARGET.csv and the pictures; by default results, or runs/smoke for the budget smoke.
             With `--from`, the folder for the pictures; by default that of the results.
     """
-    _check(target, seed, from_, {"seeds": seeds, "steps": steps, "model-steps": model_steps}, workers, scheduler)
+    counts = {"seeds": seeds, "steps": steps, "model-steps": model_steps, "first-seed": first_seed}
+    _check(target, seed, from_, counts, workers, scheduler)
     from ..experiments.results.rows import read_rows
     from ..experiments.study import Options
     from ..experiments.targets import TARGETS
@@ -112,6 +115,8 @@ def reproduce(
     wanted = None if methods is None else _known("method", methods.split(","), chosen.methods)
     if system is not None:
         _known("system", [system], chosen.systems)
+    if first_seed is not None and not chosen.adds_seeds:
+        raise InputError("`--first-seed` cannot be chosen for this target: leave it out")
     points, groups = _numbers("samples", samples, chosen.samples), _numbers("sizes", sizes, chosen.sizes)
     _known("protocol", [protocol or "clean"], chosen.protocols)
     place = from_ or results or (runs / "smoke" if budget == "smoke" else Path("results"))
@@ -121,6 +126,7 @@ def reproduce(
         steps=steps or usual_steps,
         protocol=protocol or "clean",
         seed=seed,
+        first_seed=first_seed or 0,
         system=system,
         methods=wanted,
         exact=steps is not None,

@@ -41,11 +41,12 @@ def _curve(folder: Path) -> list[dict[str, Any]]:
     if not finished:
         return []
     setting = {key: finished[0][key] for key in KEYS if key != "steps"}
+    first_seed = min(row["seed"] for row in finished)
     history = history_of(folder)
     return [
         {**setting, "steps": snapshot.step, "seed": seed, "mse_test": error, "seconds": round(snapshot.seconds, 1)}
         for snapshot in (history[i] for i in thinned(len(history)))
-        for seed, error in enumerate(snapshot.test or ())
+        for seed, error in enumerate(snapshot.test or (), first_seed)
     ]
 
 

@@ -52,15 +52,26 @@ def read_rows(path: Path, needed: Sequence[str] = ()) -> list[Row]:
 
 
 def merged(rows: Sequence[Row], path: Path) -> list[Row]:
-    """These rows, after those in the file that are of other systems, methods, sizes or protocols.
+    """These rows, after those in the file that are of other systems, methods, sizes or protocols, or of lower seeds.
 
     Results are not replaced by those of less work, or of other data.
     """
     new = _by_setting(rows)
     before = _by_setting(read_rows(path) if path.exists() else [])
+    kept = {setting: _beside(of, new[setting]) if setting in new else of for setting, of in before.items()}
     for setting in new.keys() & before.keys():
-        _refuse_less(path, before[setting], _effort(new[setting]))
-    return [row for setting, of in before.items() if setting not in new for row in of] + list(rows)
+        own, both = _effort(new[setting]), _effort(kept[setting] + new[setting])
+        _refuse_less(path, before[setting], {**own, "seeds": both["seeds"], "first": _first_seed(new[setting])})
+    return [row for of in kept.values() for row in of] + list(rows)
+
+
+def _beside(before: Sequence[Row], new: Sequence[Row]) -> list[Row]:
+    """Those of lower seeds than the new ones."""
+    return [row for row in before if row["seed"] < _first_seed(new)]
+
+
+def _first_seed(rows: Sequence[Row]) -> int:
+    return min(row["seed"] for row in rows)
 
 
 def check_replaceable(path: Path, effort: Callable[[Row], Mapping[str, int] | None]) -> None:
@@ -68,7 +79,8 @@ def check_replaceable(path: Path, effort: Callable[[Row], Mapping[str, int] | No
 
     **Arguments**
 
-    - `effort`: the steps, seeds and `--seed` of what would replace a row; None if nothing would.
+    - `effort`: the steps, seeds and `--seed` of what would replace a row, and the first of the seeds that are new; None
+      if nothing would.
     """
     for rows in _by_setting(read_rows(path) if path.exists() else []).values():
         if (planned := effort(rows[0])) is not None:
@@ -76,10 +88,11 @@ def check_replaceable(path: Path, effort: Callable[[Row], Mapping[str, int] | No
 
 
 def _refuse_less(path: Path, before: Sequence[Row], effort: Mapping[str, int]) -> None:
+    exact = ("--seed", "steps") if effort.get("first") else ("--seed",)
     for what, amount in _effort(before).items():
-        if what in effort and (amount > effort[what] or (what == "--seed" and amount != effort[what])):
+        if what in effort and (amount > effort[what] or (what in exact and amount != effort[what])):
             raise InputError(
-                f"{path} has results of {amount} {what}, which these of {effort[what]} would replace: "
+                f"{path} has results of {amount} {what}, which these of {effort[what]} would replace or join: "
                 "choose another `--results`; finished runs stay in the folder of runs"
             )
 

@@ -78,7 +78,7 @@ def _seconds(rows: list[Row]) -> float | int | None:
     """The seconds of all runs together; None for old results, which have none."""
     if not all("seconds" in row for row in rows):
         return None
-    return sum({row.get("group", 0): row["seconds"] for row in rows}.values())
+    return sum(seconds for _, seconds in {(row.get("group", 0), row["seconds"]) for row in rows})
 
 
 def _per_trajectory(evaluation: Evaluation, seed: int, e: int) -> np.ndarray:

@@ -42,8 +42,7 @@ class Group(NamedTuple):
 
 def run_name(options: Options, method: str, group: Group) -> str:
     """The name of a run's folder."""
-    work = f"{options.protocol}-{options.seeds}x{options.steps}-{options.seed}"
-    return f"{method.replace(' ', '-')}-m{group.m}-n{group.n}-group{group.number}-{work}"
+    return f"{method.replace(' ', '-')}-m{group.m}-n{group.n}-group{group.number}-{options.work}"
 
 
 def group_rows(options: Options, contender: Contender, name: str, group: Group, folder: Path) -> Sequence[Row]:
@@ -51,4 +50,4 @@ def group_rows(options: Options, contender: Contender, name: str, group: Group, 
     data = group.data(options)
     model = learn(contender, data, options, folder)
     columns = columns_of(SYSTEM, name, data.train, options.protocol) | {"m": group.m, "group": group.number}
-    return result_rows(columns, model, data)
+    return result_rows(columns, model, data, options.first_seed)

@@ -9,6 +9,7 @@ import jax.random as jr
 import optax
 
 from ..._locks import waiting as waiting_lock
+from ..._types import PRNGKey
 from ...data import Trajectories
 from ...data.units import Units
 from ...describe import describe
@@ -89,13 +90,19 @@ def learn(
             data.train,
             test=data.test if look_at_test else None,
             validation=validation,
-            key=jr.key(options.seed),
+            key=_key(options),
             steps=options.steps,
             seeds=options.seeds,
             defaults=defaults,
             run=folder,
             **how,
         )
+
+
+def _key(options: Options) -> PRNGKey:
+    """Of the weights: further seeds have one of their own."""
+    key = jr.key(options.seed)
+    return jr.fold_in(key, options.first_seed) if options.first_seed else key
 
 
 def training(system: str, options: Options, **recipe: Any) -> dict[str, Any]:
@@ -133,18 +140,20 @@ def settings_of(contender: Contender, system: str, options: Options) -> dict[str
         "steps": options.steps,
         "seeds": options.seeds,
         "seed": options.seed,
+        **({"first_seed": options.first_seed} if options.first_seed else {}),
         **contender.changes(),
     }
 
 
-def result_rows(columns: Row, model: Model, data: Data) -> Sequence[Row]:
+def result_rows(columns: Row, model: Model, data: Data, first_seed: int = 0) -> Sequence[Row]:
     """A row for each environment and seed: last errors, their cost, and the smallest test error during training."""
     assert model.training is not None, "a model that was trained knows how"
     done = model.training
     cost = {"steps": done.steps, "parameters": model.parameter_count, "seconds": done.seconds}
     rows = error_rows({**columns, **cost}, evaluate(model, data.train), evaluate(model, data.test))
     smallest = done.smallest_test_errors
-    return rows if smallest is None else [{**row, "mse_minimum": smallest[row["seed"]]} for row in rows]
+    minimum = lambda seed: {} if smallest is None else {"mse_minimum": smallest[seed]}
+    return [{**row, "seed": first_seed + row["seed"], **minimum(row["seed"])} for row in rows]
 
 
 def columns_of(system: str, method: str, train: Trajectories, protocol: str) -> dict[str, Any]:

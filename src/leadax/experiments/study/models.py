@@ -45,9 +45,8 @@ def trained(options: Options, system: str, method: str, folder: Path) -> Model:
 
 def run_name(options: Options, system: str, method: str) -> str:
     """The name of a run's folder."""
-    o = options.for_system(system, SHARE_OF_STEPS)
     name = method.replace(" (", "-").replace(")", "").replace(" ", "-")
-    return f"{system}-{name}-{o.protocol}-{o.seeds}x{o.steps}-{o.seed}"
+    return f"{system}-{name}-{options.for_system(system, SHARE_OF_STEPS).work}"
 
 
 def of_table1(options: Options) -> Options:

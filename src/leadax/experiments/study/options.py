@@ -12,7 +12,7 @@ class Options:
 
     - `budget`: `smoke`, `hour` or `paper`; `seeds`, `steps`: of each run;
     - `protocol`: a name in `leadax.experiments.study.protocols.PROTOCOLS`;
-    - `seed`: of data and weights;
+    - `seed`: of data and weights; `first_seed`: the number of the first seed, if rows of lower ones are there already;
     - `system`, `methods`, `samples`, `sizes`: only these; None for all that the target has. Samples are points per
       environment, sizes the numbers of environments that are learnt together;
     - `exact`: whether every system gets `steps`, or the cheapest one does and the others get a share of them;
@@ -24,6 +24,7 @@ class Options:
     steps: int
     protocol: str
     seed: int = 0
+    first_seed: int = 0
     system: str | None = None
     methods: tuple[str, ...] | None = None
     exact: bool = False
@@ -35,6 +36,16 @@ class Options:
         """The options for one system, whose steps may be expensive. The budget `paper` has the same steps for all."""
         share = 1.0 if self.exact or self.budget == "paper" else share_of_steps.get(system, 1.0)
         return replace(self, system=system, steps=max(1, round(self.steps * share)), exact=True)
+
+    @property
+    def work(self) -> str:
+        """Part of the name of a run's folder.
+
+        >>> Options("hour", seeds=2, steps=600, protocol="fast").work
+        'fast-2x600-0'
+        """
+        further = f"-from{self.first_seed}" if self.first_seed else ""
+        return f"{self.protocol}-{self.seeds}x{self.steps}-{self.seed}{further}"
 
     def choose(self, names: Iterable[str]) -> list[str]:
         """Those of the methods that were asked for."""
@@ -51,4 +62,4 @@ class Options:
         if row["protocol"] != self.protocol or not self.include(row):
             return None
         steps = self.for_system(row["system"], share_of_steps).steps
-        return {"steps": steps, "seeds": self.seeds, "--seed": self.seed}
+        return {"steps": steps, "seeds": self.first_seed + self.seeds, "--seed": self.seed, "first": self.first_seed}

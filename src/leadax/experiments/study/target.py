@@ -39,6 +39,7 @@ class Target:
     - `protocols`: those that make a difference;
     - `share_of_steps`: for systems whose steps are expensive; all steps by default;
     - `needed`: the columns of its rows that other targets do not have;
+    - `adds_seeds`: whether further seeds can be added to its rows;
     - `keep`: called with the runs, their folder and the folder of results, to keep more than rows.
     """
 
@@ -57,4 +58,5 @@ class Target:
     protocols: tuple[str, ...] = tuple(PROTOCOLS)
     share_of_steps: Mapping[str, float] = field(default_factory=dict)
     needed: tuple[str, ...] = ()
+    adds_seeds: bool = False
     keep: Callable[[Sequence[Run], Path, Path], None] = _nothing_else

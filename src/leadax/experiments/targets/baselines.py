@@ -28,7 +28,7 @@ def runs(options: Options) -> list[Run]:
 def _run(options: Options, method: str, i: int) -> Run:
     choice = Choice(method, list(candidates(method))[i])
     settings = settings_of(candidates(method)[choice.setting], SEARCHED, options)
-    name = f"{method}-{i}-{options.protocol}-{options.seeds}x{options.steps}-{options.seed}"
+    name = f"{method}-{i}-{options.work}"
     return Run(name, partial(_work, options, choice, i), settings)
 
 

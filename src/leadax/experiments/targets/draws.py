@@ -42,7 +42,7 @@ def runs(options: Options) -> list[Run]:
 
 def _run(options: Options, method: str, draw: str) -> Run:
     settings = settings_of(CONTENDERS[method], SYSTEM, options) | {"draw": draw}
-    name = f"{method}-draw-{draw}-{options.protocol}-{options.seeds}x{options.steps}-{options.seed}"
+    name = f"{method}-draw-{draw}-{options.work}"
     return Run(name, partial(_work, options, method, draw), settings)
 
 

@@ -73,8 +73,7 @@ def runs(options: Options) -> list[Run]:
 
 
 def _run(options: Options, method: str, group: Group) -> Run:
-    work = f"{options.protocol}-{options.seeds}x{options.steps}-{options.seed}"
-    name = f"{method}-m{group.m}-n{group.n}-group{group.number}-{work}"
+    name = f"{method}-m{group.m}-n{group.n}-group{group.number}-{options.work}"
     settings = settings_of(CONTENDERS[method], SYSTEM, options) | {"rate": LEARNING_RATE, "momentum": MOMENTUM}
     return Run(name, partial(_work, options, method, group), settings)
 

@@ -61,7 +61,8 @@ def _run(options: Options, system: str, method: str) -> Run:
 def _work(options: Options, system: str, method: str, folder: Path) -> Sequence[Row]:
     model = trained(options, system, method, folder)
     data = data_of(options, system)
-    return result_rows(columns_of(system, method, data.train, options.protocol), model, data)
+    columns = columns_of(system, method, data.train, options.protocol)
+    return result_rows(columns, model, data, options.first_seed)
 
 
 def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -163,4 +164,5 @@ TABLE1 = Target(
     methods=tuple(CONTENDERS),
     share_of_steps=SHARE_OF_STEPS,
     keep=keep,
+    adds_seeds=True,
 )

@@ -54,7 +54,7 @@ def runs(options: Options) -> list[Run]:
 def _run(options: Options, name: str) -> Run:
     settings = settings_of(CONTENDERS[METHOD], SYSTEM, options) | {"validation": name}
     words = name.replace("(", "").replace(")", "").replace(" ", "-")
-    folder = f"{words}-{options.protocol}-{options.seeds}x{options.steps}-{options.seed}"
+    folder = f"{words}-{options.work}"
     return Run(folder, partial(_work, options, name), settings)
 
 
