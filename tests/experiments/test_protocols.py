@@ -10,7 +10,7 @@ from leadax import Trajectories
 from leadax.cli import run
 from leadax.cli.reproduce import reproduce
 from leadax.data.units import Units
-from leadax.defaults import PRESETS
+from leadax.defaults import KAPPA, PRESETS
 from leadax.experiments.study import Options, learning
 from leadax.experiments.study.learning import Data
 from leadax.experiments.study.models import CONTENDERS, SYSTEMS, simulated
@@ -66,10 +66,17 @@ def test_the_paper_has_the_units_of_the_data_and_its_own_penalty():
     for system in SYSTEMS:
         data = data_of(system)
         paper, clean = (PROTOCOLS[name].defaults(system, data) for name in ("paper", "clean"))
-        assert paper.units == clean.units == Units.ones(len(data.channels))
-        assert paper.penalty_weight == clean.penalty_weight == PRESETS[system].penalty_weight
-        assert (paper.penalty.norm.per_pixel, clean.penalty.norm.per_pixel) == (True, False)
+        assert paper.units == Units.ones(len(data.channels))
+        assert paper.penalty_weight == PRESETS[system].penalty_weight
+        assert paper.penalty.norm.per_pixel
         assert (paper.clip, paper.longest_step, paper.kappa, paper.box) == (None,) * 4
+        if data.space:
+            assert (clean.penalty_weight, clean.kappa) == (None, KAPPA)  # chosen on no test set
+            assert clean.units == PROTOCOLS["fast"].defaults(system, data).units
+        else:
+            assert clean.units == paper.units
+            assert clean.penalty_weight == paper.penalty_weight
+            assert not clean.penalty.norm.per_pixel
 
 
 def test_fast_standardises_the_one_system_whose_states_need_it():
@@ -93,7 +100,7 @@ def test_the_penalty_of_fast_is_not_divided_by_fields_that_cross_zero():
 
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_training_is_as_the_protocol_says(name, tmp_path, monkeypatch):
-    """Fields are learnt in few steps by `fast`, vectors as in `paper`; and recurrent nets see standardised states."""
+    """Fields are learnt in few steps but in `paper`, vectors always as there; and recurrent nets see standardised states."""
     calls = []
 
     class Stop(Exception):
@@ -109,9 +116,9 @@ def test_training_is_as_the_protocol_says(name, tmp_path, monkeypatch):
         with pytest.raises(Stop):
             learning.learn(CONTENDERS[method], data, Options("hour", 1, 400, name), tmp_path)
     assert {how["recipe"].protocol for how in calls} == {PROTOCOLS[name].rules}
-    assert ["learning_rate" in how for how in calls] == [name == "fast", False, False]
-    assert [how["defaults"].units == Units.ones(2) for how in calls] == [name != "fast", True, False]
-    if name == "fast":
+    assert ["learning_rate" in how for how in calls] == [name != "paper", False, False]
+    assert [how["defaults"].units == Units.ones(2) for how in calls] == [name == "paper", True, False]
+    if name != "paper":
         field, vector, _ = (how["recipe"] for how in calls)
         assert (calls[0]["optimiser"], field.decay, field.batch_size) == ("muon", "one-cycle", 1)
         assert (vector.decay, vector.batch_size) == (None, None)
