@@ -100,7 +100,7 @@ def test_the_penalty_of_fast_is_not_divided_by_fields_that_cross_zero():
 
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_training_is_as_the_protocol_says(name, tmp_path, monkeypatch):
-    """Fields are learnt in few steps but in `paper`, vectors always as there; and recurrent nets see standardised states."""
+    """Fields learn in few steps but in `paper`, vectors always as there. Recurrent nets see standardised states."""
     calls = []
 
     class Stop(Exception):

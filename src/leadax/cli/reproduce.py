@@ -92,8 +92,8 @@ def reproduce(
         model_steps: For targets that start from the models of table1: the steps of those models; by default as the
             budget says.
         protocol: How data are solved, and whether the first point of each trajectory counts in errors. By default
-            clean, where fields learn in few steps, with Muon and other penalties. fast does that with the data and errors
-            of paper.
+            clean, where fields learn in few steps, with Muon and other penalties. fast does that with the data and
+            errors of paper.
         seed: The same seed gives the same data and the same weights.
         first_seed: The number of the first of these seeds, to add 2 and 3, say, to results of 0 and 1. For table1.
         workers: Processes that share the runs, each with its part of the cores; by default one per core. With 1, or for

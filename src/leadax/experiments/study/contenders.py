@@ -79,10 +79,16 @@ TUNED = {
 # The weight of Ω on Navier–Stokes was chosen after a look at test errors. This one has no units, and was chosen on
 # other data.
 SCALE_FREE = {"leads (kappa)": Contender(Leads(kappa=KAPPA), system="navier-stokes")}
+# Reactions and diffusion on a torus know no direction: what one trajectory shows holds for its mirror images.
+MIRRORED = {method: GIVEN[method]._replace(mirrored=True, system="gray-scott") for method in OWN}
 CONTENDERS = {
     name: contender
     for method, given in GIVEN.items()
-    for name, contender in ((method, given), (f"{method} (tuned)", TUNED.get(method)))
+    for name, contender in (
+        (method, given),
+        (f"{method} (tuned)", TUNED.get(method)),
+        (f"{method} (mirrored)", MIRRORED.get(method)),
+    )
     if contender is not None
 } | SCALE_FREE
 

@@ -19,6 +19,7 @@ from ...model import Model
 from ...train import ScheduledSampling, fit
 from ..results.rows import Row
 from ..results.summary import error_rows
+from .mirrored import with_mirror_images
 from .options import Options
 from .protocols import PROTOCOLS
 
@@ -31,6 +32,7 @@ class Contender(NamedTuple):
     - `learning_rate`: another one than the protocol's; `weight_decay`: γ of `leadax.train.loss.loss`;
     - `last_restart`: the chance of a restart to which scheduled sampling falls at the last step, in place of the
       protocol's schedule;
+    - `mirrored`: whether it also learns from mirror images of its training data;
     - `system`: the only one that these settings are meant for; None for all.
     """
 
@@ -39,12 +41,14 @@ class Contender(NamedTuple):
     learning_rate: float | None = None
     weight_decay: float | None = None
     last_restart: float | None = None
+    mirrored: bool = False
     system: str | None = None
 
-    def changes(self) -> dict[str, float]:
+    def changes(self) -> dict[str, Any]:
         """What it changes in the way to train."""
         names = ("learning_rate", "weight_decay", "last_restart")
-        return {name: value for name in names if (value := getattr(self, name)) is not None}
+        changes = {name: value for name in names if (value := getattr(self, name)) is not None}
+        return changes | ({"mirrored": True} if self.mirrored else {})
 
 
 class Data(NamedTuple):
@@ -87,7 +91,7 @@ def learn(
     with waiting_lock(folder / ".model.lock"):
         return fit(
             contender.method,
-            data.train,
+            with_mirror_images(data.train) if contender.mirrored else data.train,
             test=data.test if look_at_test else None,
             validation=validation,
             key=_key(options),

@@ -70,7 +70,7 @@ def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
     place = lambda line: tuple(list(order).index(line[key]) for key, order in ORDER.items())
     lines = sorted(summarise(rows, (*KEYS, "parameters")), key=place)
     for line in lines:
-        method = line["method"].removesuffix(" (tuned)")
+        method = line["method"].removesuffix(" (tuned)").removesuffix(" (mirrored)")
         line["paper_train"], line["paper"] = PAPER.get((line["system"], method), (None, None))
     return lines
 
@@ -125,8 +125,8 @@ def sheet(rows: Sequence[Row]) -> Sheet:
 SHORT_NOTES = (
     "Ours (the paper's): the smallest test error during training in `paper` and `fast`, as in the paper; in `clean` "
     "the error of the final model, on other trajectories. An empty cell was not measured. Tuned: with the settings "
-    "that the [search below](#the-same-search-for-every-method-not-in-the-paper) chose. The picture shows medians and "
-    "ranges over seeds.",
+    "that the [search below](#the-same-search-for-every-method-not-in-the-paper) chose. Mirrored: learnt "
+    "from mirror images of the training data, too. The picture shows medians and ranges over seeds.",
 )
 NOTES = (
     "Minimum: the smallest test error during training, which is what the paper reports. Last: the error of the final "
