@@ -10,10 +10,8 @@ from leadax.systems.gray_scott import tangent
 
 
 def test_the_law_of_an_image_is_the_image_of_the_law():
-    parameters = {
-        name: jnp.asarray(number)
-        for name, number in zip(("D_u", "D_v", "F", "k"), (0.2097, 0.105, 0.037, 0.06), strict=True)
-    }
+    numbers = {"D_u": 0.2097, "D_v": 0.105, "F": 0.037, "k": 0.06}
+    parameters = {name: jnp.asarray(number) for name, number in numbers.items()}
     field = lambda states: np.stack([tangent(jnp.asarray(x), parameters) for x in states])
     states = np.random.default_rng(0).uniform(0, 1, (1, 1, 2, 32, 32, 2))
     images = with_mirror_images(Trajectories.from_arrays([0, 1], states)).states[0, :, 0]

@@ -84,13 +84,16 @@ def fitted_for(
     # What was settled before, or cannot be, stays as it is.
     settled = law.own is not None or len(points.times) == 1
     if noise is None:
-        return best if settled or quick else _steadiest(points, best, fit)
+        return best if settled or quick else _steadiest(points, best, fit, _lower(best.law))
     simplest = (lambda found: found) if settled else partial(_simplest, fit=fit)
-    free = simplest(best)
-    if not any(vanishing := _vanishing(points, law, use)):
-        return free
-    bound = simplest(_in_units(law._replace(vanishing=vanishing), fit))
-    return free if free.is_better_than(bound, CLEARLY) else bound
+    free = likeliest = simplest(best)
+    if any(vanishing := _vanishing(points, law, use)):
+        bound = simplest(_in_units(law._replace(vanishing=vanishing), fit))
+        likeliest = free if free.is_better_than(bound, CLEARLY) else bound
+    if quick or law.degree == 1:
+        return likeliest
+    every = [each for base in (likeliest.law, free.law) for each in (base, *([] if settled else _lower(base)))]
+    return _steadiest(points, likeliest, fit, every)
 
 
 def _in_units(law: Law, fit: Callable[[Law], Fit]) -> Fit:
@@ -121,13 +124,13 @@ def _vanishing(points: Points, law: Law, use: Bool[np.ndarray, "env traj time"])
     return tuple((points.amounts & (of(bound) > of(law) - CLEARLY)).tolist())
 
 
-def _steadiest(points: Points, found: Fit, fit: Callable[[Law], Fit]) -> Fit:
-    """The fit, or one in which environments differ in lower terms: whichever leaves and loses less."""
-    if found.rest < CERTAIN:
+def _steadiest(points: Points, found: Fit, fit: Callable[[Law], Fit], others: list[Law]) -> Fit:
+    """The fit, or one of other laws if its forecasts run away: whichever leaves and loses least."""
+    if found.misfit is None and found.rest < CERTAIN:
         return found
     watched = lambda fit: fit._replace(strays=share_that_runs_away(points, fit.law, fit.coefficients.whole))
     best = watched(found)
-    for each in _lower(best.law) if best.strays > 0 else ():
+    for each in dict.fromkeys(others) if best.strays > 0 else ():
         tried = watched(fit(each))
         if tried.rest + tried.strays < best.rest + best.strays:
             best = tried
