@@ -55,6 +55,8 @@ def read_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
             metadata = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except Exception as error:  # the library's own errors, of several kinds
+        if path.suffix != ".safetensors":
+            raise InputError(f"{path} is no model: expected a run folder or a .safetensors file") from error
         raise InputError(f"{path} is damaged or not a safetensors file: {one_line(error)}") from error
     if not {_MARK, "sha256"} <= set(metadata):
         raise InputError(f"{path} was not written by Leadax, or is damaged: its description is missing")

@@ -163,6 +163,21 @@ def test_scratch_is_one_per_env_with_the_nets_of_the_model():
             {"data": Trajectories.from_arrays(range(3), np.ones((1, 1, 3, 2)), channels=["x1", "x0"])},
             "the channels are in another order, x1, x0, than those trained on, x0, x1",
         ),
+        (
+            LINEAR,
+            {"data": Trajectories.from_arrays(range(3), np.ones((1, 1, 3, 2)), channels=["x0", "q"])},
+            "the channels are x0, q, those trained on are x0, x1: choose them with `--channels`, or rename them",
+        ),
+        (
+            LINEAR,
+            {"data": Trajectories.from_arrays(range(2), np.array([[[[1, 1], [np.nan, np.nan]]]]))},
+            "has 1 observed point: at least 2 are needed to learn from it",
+        ),
+        (
+            LINEAR,
+            {"data": Trajectories.from_arrays(range(2), np.array([[[[1, np.nan], [2, np.nan]]]]))},
+            "channel `x1` has no observed value: leave it out",
+        ),
         (LINEAR, {"test": KNOWN}, "the test data must have the environments"),
         (LINEAR, {"steps": 0}, "`steps` must be"),
     ],

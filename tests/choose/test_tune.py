@@ -347,7 +347,7 @@ def test_if_everything_fails_the_first_default_is_trained():
     fake = Fake(broken=frozenset(NAMES))
     run = fake.search(1)
     assert run.run() == Winner(run.defaults[0], run.run().steps, None)
-    assert sentence(run.journal, run.defaults).startswith("No candidate could be measured, so `leads width 64")
+    assert sentence(run.journal, run.defaults).startswith("No candidate could be measured in time, so `leads width 64")
 
 
 def test_a_diverged_candidate_does_not_win():
@@ -469,6 +469,13 @@ def test_the_sentence_names_a_simple_forecast_that_is_better(error, named):
     record = Record(0, 100, 3, (usual,), (Score(error),))
     found = Found(Journal({}, None, plan, [record], Winner(usual, 100, 0)), task)
     assert ("But it does not beat the simple forecast `linear`, whose error is" in found.sentence) == named
+
+
+@pytest.mark.parametrize(("steps", "told"), [(40, True), (100_000, False)])
+def test_the_sentence_says_that_time_was_short(steps, told):
+    task = Tuning.of(decays(), jr.key(0), ["leads"], 1, None, lx.Monitor())
+    found = Found(Journal({}, None, None, [], Winner(task.spaces[0].default, steps, None)), task)
+    assert ("Time was left for 40 of the 1" in found.sentence) == told
 
 
 def test_the_table_has_each_candidate_once_with_its_last_score():

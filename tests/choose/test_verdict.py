@@ -138,9 +138,26 @@ def test_a_yardstick_that_nothing_beats_is_named():
     """Nobody should use a model where a mean curve does as well."""
     good, bad = np.linspace(1, 2, 20), np.linspace(2, 4, 20)
     text = verdict({"leads": evaluation(bad), "other": evaluation(2 * bad)}, {"mean curve": evaluation(good, [1.0])})
-    assert "no method beats the simple forecast `mean curve`: the error of `leads` is 2 times as large" in text
+    assert text.startswith("No method beats the simple forecast `mean curve`: the error of `leads`, the best of them, ")
+    assert "smallest" not in text
+    assert "of `leads` is 2 times" in verdict({"leads": evaluation(bad)}, {"mean": evaluation(good, [1.0])})
     tie = verdict({"leads": evaluation(good)}, {"mean": evaluation(good[::-1] + 0.01, [1.0])})
     assert "The simple forecast `mean` may be as good" in tie
+
+
+def test_a_yardstick_that_is_right_on_half_and_far_off_on_the_others():
+    half = np.where(np.arange(16) < 8, 0.0, 1e4)
+    text = verdict({"leads": evaluation(np.ones(16))}, {"linear": evaluation(half, [1.0])})
+    assert "`linear` is better on 8 of 16 test trajectories, but the error of `linear` is 5,000 times as large" in text
+    assert "as good" not in text
+
+
+def test_ties_and_what_diverged_are_told():
+    rival = np.where(np.arange(20) < 3, 1.0, 2.0)
+    text = verdict({"a": evaluation(np.ones(20)), "b": evaluation(rival)})
+    assert "better on 17 of 20 test trajectories, with 3 ties" in text
+    wild = evaluation(np.where(np.arange(20) < 2, 1e9, 1.0))
+    assert verdict({"a": wild, "b": evaluation(np.full(20, 1e9))}).endswith("Of the forecasts of `a`, 2 diverged.")
 
 
 def test_yardsticks_that_are_beaten_are_not_mentioned():

@@ -15,7 +15,7 @@ from ..methods.settings import positive
 from ..model import Model, check_fits
 from ..records import Reliability
 from ..train import Monitor, Recipe
-from ..train.request import check_held_out
+from ..train.request import check_held_out, check_learnable
 from .learner import Learner
 from .reliability import examine
 from .trial import Choice, chosen_scheme
@@ -83,6 +83,8 @@ def adapt(
     expect("data", data, Trajectories, "leadax.load(FILE)")
     check_fits(data, model.state_shape, model.channels)
     check_inputs(data, model.layout)
+    if scheme != "shared-only":
+        check_learnable(data)
     if test is not None:
         check_held_out(data, test, "test")
     # In another type, shared parameters would not be the same.

@@ -61,7 +61,7 @@ def _found(journal: Journal, reference: Candidate) -> str:
     winner, plan = journal.winner, journal.plan
     assert winner is not None, "a search that is over has a winner"
     if winner.rung is None or plan is None:
-        return f"No candidate could be measured, so `{winner.candidate.shape}` has its defaults: give more minutes."
+        return f"No candidate could be measured in time, so `{winner.candidate.shape}` has its defaults."
     scores, folds = journal.scores(winner.rung), plan.folds[winner.rung]
     own, other = scores[winner.candidate].nmse, scores.get(reference, Score(math.nan)).nmse
     count = len({candidate for record in journal.records for candidate in record.group})

@@ -108,7 +108,20 @@ class Found:
     @property
     def sentence(self) -> str:
         """The winner, how much better it is than the defaults of the first method, and what is better still."""
-        return sentence(self.journal, [space.default for space in self.task.spaces]) + self._simple
+        return sentence(self.journal, [space.default for space in self.task.spaces]) + self._simple + self._hurried
+
+    @property
+    def _hurried(self) -> str:
+        """A sentence about the steps that time is too short for, if the defaults win."""
+        if self.winner.candidate != self.task.spaces[0].default:
+            return ""
+        steps, usual = self.winner.steps, self.task.usual_steps()
+        if steps >= usual:
+            return ""
+        return (
+            f" Time was left for {steps:,} of the {usual:,} steps that `leadax train` takes with them: expect a larger "
+            "error, or give more minutes."
+        )
 
     @property
     def _simple(self) -> str:

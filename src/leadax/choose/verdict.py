@@ -11,17 +11,21 @@ from ..errors import InputError
 from ..evaluate import Evaluation
 from .paired import SIGNIFICANCE, chance
 
+FAR = 10.0  # times the error are not as good, on however many trajectories a forecast is better
+
 
 class Rival(NamedTuple):
     """Another method, compared with the best one trajectory by trajectory.
 
-    - `wins`: the test trajectories on which the best method is better; `total`: those without a tie;
+    - `wins`, `ties`: the test trajectories on which the best method is better, or no different; `total`: those
+      without a tie;
     - `chance`: the probability of so one-sided a result if both were equally good;
     - `in_spread`: whether the difference is within the spread between seeds.
     """
 
     name: str
     wins: int
+    ties: int
     total: int
     chance: float
     in_spread: bool
@@ -44,7 +48,7 @@ def verdict(evaluations: Mapping[str, Evaluation], yardsticks: Mapping[str, Eval
 
     - `evaluations`: of each method on the same test data;
     - `yardsticks`: of simple forecasts, see `leadax.yardsticks`. If no method is better than the best of them, the
-      sentence says so.
+      sentence says that first.
 
     >>> counts, one = np.ones((1, 9, 1, 1)), np.ones(1)
     >>> of = lambda error: Evaluation(np.full((2, 1, 9, 1, 1), error), counts, ("e",), "clean", ("x",), one, one)
@@ -58,25 +62,38 @@ def verdict(evaluations: Mapping[str, Evaluation], yardsticks: Mapping[str, Eval
     best = evaluations[order[0]]
     if not math.isfinite(best.nmse):
         return "No method can be recommended: the forecasts of every one blew up. Try a smaller learning rate."
-    return " ".join(part for part in (_among_methods(evaluations, order), _against(yardsticks, order[0], best)) if part)
+    finite = [name for name in yardsticks if math.isfinite(yardsticks[name].nmse)]
+    simple = min(finite, key=lambda name: yardsticks[name].nmse, default=None)
+    lost = f"Of the forecasts of `{order[0]}`, {best.diverged} diverged." if best.diverged else ""
+    if simple is not None and yardsticks[simple].nmse <= best.nmse:
+        return _joined(_beaten(simple, yardsticks[simple].nmse, order, best.nmse), lost)
+    against = "" if simple is None else _against(simple, yardsticks[simple], order[0], best)
+    return _joined(_among_methods(evaluations, order), against, lost)
 
 
-def _against(yardsticks: Mapping[str, Evaluation], name: str, best: Evaluation) -> str:
-    """What the best yardstick says about the best method; nothing if the method is clearly better."""
-    finite = [simple for simple in yardsticks if math.isfinite(yardsticks[simple].nmse)]
-    if not finite:
+def _joined(*sentences: str) -> str:
+    return " ".join(each for each in sentences if each)
+
+
+def _beaten(simple: str, error: float, order: list[str], of_best: float) -> str:
+    """What to do where a simple forecast is better than every method."""
+    best = ", the best of them," if len(order) > 1 else ""
+    ratio = _ratio(simple, error, order[0], of_best).replace(f"`{order[0]}`", f"`{order[0]}`{best}", 1)
+    advice = "More data, a missing input, or `leadax tune` may help."
+    return f"No method beats the simple forecast `{simple}`: {ratio}. {advice}"
+
+
+def _against(simple: str, yardstick: Evaluation, name: str, best: Evaluation) -> str:
+    """What a yardstick with a larger error says about the best method; nothing if the method is clearly better."""
+    rival = _rival(simple, best, yardstick)
+    if not rival.close:
         return ""
-    simple = min(finite, key=lambda one: yardsticks[one].nmse)
-    error = yardsticks[simple].nmse
-    if error <= best.nmse:
-        return (
-            f"But no method beats the simple forecast `{simple}`: {_ratio(simple, error, name, best.nmse)}. "
-            "More data, a missing input, or `leadax tune` may help."
-        )
-    rival = _rival(simple, best, yardsticks[simple])
-    if rival.close:
-        return f"The simple forecast `{simple}` may be as good: {_counted(name, best.nmse, rival, error)}."
-    return ""
+    if yardstick.nmse < FAR * best.nmse:
+        return f"The simple forecast `{simple}` may be as good: {_counted(name, best.nmse, rival, yardstick.nmse)}."
+    return (
+        f"The simple forecast `{simple}` is better on {_of_all(rival, rival.total - rival.wins)}, but "
+        f"{_ratio(name, best.nmse, simple, yardstick.nmse)}: it is right on some and far off on others."
+    )
 
 
 def _among_methods(evaluations: Mapping[str, Evaluation], order: list[str]) -> str:
@@ -113,10 +130,13 @@ def _sentence(name: str, best: Evaluation, close: list[Rival], shown: Rival, cou
 
 
 def _counted(name: str, error: float, rival: Rival, of_rival: float) -> str:
-    return (
-        f"{_ratio(name, error, rival.name, of_rival)}, and `{name}` is better on {rival.wins} of {rival.total} test "
-        "trajectories"
-    )
+    return f"{_ratio(name, error, rival.name, of_rival)}, and `{name}` is better on {_of_all(rival, rival.wins)}"
+
+
+def _of_all(rival: Rival, count: int) -> str:
+    """So many of the test trajectories."""
+    ties = f", with {rival.ties} ties" if rival.ties > 1 else ", with one tie" if rival.ties else ""
+    return f"{count} of {rival.total + rival.ties} test trajectories{ties}"
 
 
 def _ratio(name: str, error: float, other: str, of_other: float) -> str:
@@ -142,7 +162,8 @@ def _rank(error: float) -> float:
 def _rival(name: str, best: Evaluation, other: Evaluation) -> Rival:
     errors, others = (np.nan_to_num(e.nmse_per_trajectory.mean(axis=0), nan=np.inf) for e in (best, other))
     wins, losses = int(np.sum(errors < others)), int(np.sum(errors > others))
-    return Rival(name, wins, wins + losses, chance(errors, others), _within_spread(best, other))
+    ties = errors.size - wins - losses
+    return Rival(name, wins, ties, wins + losses, chance(errors, others), _within_spread(best, other))
 
 
 def _within_spread(one: Evaluation, other: Evaluation) -> bool:

@@ -28,8 +28,11 @@ _PREAMBLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s*#[^\n]*\n)*\s*")
 def read(path: Path, columns: Columns) -> Contents:
     """Read a table, whoever wrote it. Lines at the top that start with `#` are comments."""
     raw = path.read_bytes()
+    if b"\0" in raw[:_SMALL]:
+        raise InputError("it is not a text table: save it as CSV in UTF-8")
     header = _read_header(raw)
     line, rows = _split_column_names(raw)
+    _check_text(line, raw)
     names = next(csv.reader([line.decode()]), [])
     if header is None:
         names = [name.strip() for name in names]
@@ -64,6 +67,15 @@ def _read_header(raw: bytes) -> _header.Header | None:
     if _header.MARK.encode() in first:
         raise DamageError("its first line no longer starts with `# leadax`")
     return None
+
+
+def _check_text(part: bytes, raw: bytes) -> None:
+    """An `InputError` with the line unless a part of a file is UTF-8."""
+    try:
+        part.decode()
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, raw.index(part) + error.start) + 1
+        raise InputError(f"line {line} is not UTF-8: save the table as CSV in UTF-8") from error
 
 
 def _split_column_names(raw: bytes) -> tuple[bytes, memoryview]:
@@ -101,6 +113,7 @@ def _parse(rows: memoryview, found: Found, raw: bytes, *, dates: bool) -> "pa.Ta
             convert_options=pc.ConvertOptions(column_types=types, null_values=missing, include_columns=list(types)),
         )
     except pa.ArrowInvalid as error:
+        _check_text(raw, raw)
         _csv_fault.explain(raw, found, dates=dates)
         raise InputError(str(error)) from error
 

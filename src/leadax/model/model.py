@@ -405,7 +405,15 @@ def check_fits(data: Trajectories, state_shape: tuple[int, ...], channels: tuple
 
 
 def check_order(given: tuple[str, ...], expected: tuple[str, ...]) -> None:
-    """An `InputError` if the channels are the expected ones in another order; other names may mean the same."""
+    """An `InputError` if channels are the expected ones in another order, or only some of them are.
+
+    Quite other names may mean the same.
+    """
+    if given != expected and 0 < len(set(given) & set(expected)) < len(expected):
+        raise InputError(
+            f"the channels are {', '.join(given)}, those trained on are {', '.join(expected)}: choose them with "
+            "`--channels`, or rename them"
+        )
     if given != expected and set(given) == set(expected):
         raise InputError(
             f"the channels are in another order, {', '.join(given)}, than those trained on, {', '.join(expected)}: "

@@ -80,9 +80,7 @@ def _errors(
     page.table(*error_table(evaluations, baselines))
     if any(evaluation.diverged for evaluation in evaluations.values()):
         lost = [_lost(name, evaluation, test) for name, evaluation in evaluations.items() if evaluation.diverged]
-        page.text(
-            f"Forecasts diverged, {listed(lost)}: their errors decide the mean. The median is the better measure."
-        )
+        page.text(f"Forecasts diverged, {listed(lost)}: their errors decide the mean. The median tells of the others.")
     if len(next(iter(evaluations.values())).channels) > MAX_COLUMNS:
         page.text("The normalised error of each channel:")
         page.table(*channel_table({**evaluations, **baselines}))

@@ -230,12 +230,15 @@ def _chosen_now(
 
 
 def check_learnable(data: Trajectories) -> None:
-    """An `InputError` unless every trajectory has two observed points to learn from."""
+    """An `InputError` unless every trajectory has two observed points to learn from, and every channel some value."""
     seen = data.observed.reshape(*data.times.shape, -1).any(axis=-1).sum(axis=-1)
     for e, i in np.argwhere((data.lengths > 0) & (seen < 2))[:1]:
         raise InputError(
             f"{data.place(e, i)} has {seen[e, i]} observed point: at least 2 are needed to learn from it, remove it"
         )
+    channels = data.observed.reshape(-1, len(data.channels)).any(axis=0)
+    for channel in np.asarray(data.channels)[~channels][:1]:
+        raise InputError(f"channel `{channel}` has no observed value: leave it out with `--channels`")
 
 
 def check_held_out(train: Trajectories, data: Trajectories, name: str) -> None:

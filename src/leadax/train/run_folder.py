@@ -51,6 +51,8 @@ class RunFolder:
     @contextmanager
     def locked(self) -> Iterator["RunFolder"]:
         """This folder, with other processes kept out; the system lifts the lock if this one dies, however it dies."""
+        if self.path.is_file():
+            raise InputError(f"{self.path} is a file, expected a folder for the run: choose another")
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except (OSError, ValueError) as error:
