@@ -14,6 +14,7 @@ from leadax.experiments.study.contenders import (
     CONTENDERS,
     GIVEN,
     LAST_RESTART,
+    MIRRORED,
     OWN,
     SCALE_FREE,
     candidates,
@@ -97,10 +98,28 @@ def test_what_was_chosen_is_the_best_of_the_search():
 
 
 def test_tuned_methods_take_part_where_they_were_tuned():
-    tuned = set(CONTENDERS) - set(GIVEN) - set(SCALE_FREE)
+    mirrored = {f"{method} (mirrored)" for method in MIRRORED}
+    tuned = set(CONTENDERS) - set(GIVEN) - set(SCALE_FREE) - mirrored
     # FT-NODE with few factors takes part anyway.
     assert tuned == {f"{choice.method} (tuned)" for choice in CHOSEN if choice.method != "ft-node"}
     assert candidates("ft-node")["rank 12"] == GIVEN["ft-node (rank 12)"]
     for system in SYSTEMS:
-        also = {"lotka-volterra": tuned, "navier-stokes": set(SCALE_FREE)}.get(system, set())
-        assert set(taking_part(system)) == set(GIVEN) | also
+        also = {"lotka-volterra": tuned, "navier-stokes": set(SCALE_FREE), "gray-scott": mirrored}
+        assert set(taking_part(system)) == set(GIVEN) | also[system]
+
+
+def test_at_a_glance():
+    """As given beside the best, which the protocol's own error decides."""
+    about = {"system": "lotka-volterra", "method": "gbml", "m": 10, "n": 20, "protocol": "paper", "steps": 10}
+    errors = {"mse_train": 0.0, "std_over_trajectories": 0.0, "seconds": 1.0, "environment": "e", "seed": 0}
+    rows = [
+        {**about, **errors, "group": i, "setting": setting, "mse_minimum": minimum, "mse_test": 1e-3 * (3 - i)}
+        for i, (setting, minimum) in enumerate({AS_GIVEN: 2e-3, "other": 1e-3, "third": 4e-3}.items())
+    ]
+    assert [list(cells) for cells in baselines.glance(rows).cells] == [
+        ["paper", "gbml", "2.00e-03", "1.00e-03", "other"]
+    ]
+    clean = [{**row, "protocol": "clean"} for row in rows]
+    assert [list(cells) for cells in baselines.glance(clean).cells] == [
+        ["clean", "gbml", "3.00e-03", "1.00e-03", "third"]
+    ]

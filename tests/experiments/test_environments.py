@@ -71,6 +71,18 @@ def test_cells_of_other_effort_say_so():
     assert "[seeds" not in "".join(sheet.cells[1])
 
 
+def test_at_a_glance():
+    """The paper's number in each cell, and a star where there were fewer steps."""
+    more = [{**row("leads", 8, 1, seed, 1e-3), "steps": 1000} for seed in range(3)]
+    sheet = environments.glance([row("leads", 2, 1, 0, 2e-3), row("leads", 1, 2, 0, 3e-3), *more])
+    assert [list(cells) for cells in sheet.cells] == [
+        ["paper", "20", "leads", "", "2.00e-03* (3.65e-03)", "", "1.00e-03 (1.37e-03)"],
+        ["paper", "40", "leads", "3.00e-03* (–)", "", "", ""],
+    ]
+    assert "fewer than 1,000 steps" in sheet.notes[-1]
+    assert len(environments.glance(more).notes) == 1
+
+
 def test_picture():
     """A panel for each n; methods start where One-Per-Env is, which does not depend on m."""
     rows = [row(method, m, n, seed, error * (1 + 0.1 * seed)) for (method, m, n), error in PAPER.items()

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from ..results.rows import KEYS, Row
-from ..results.sheets import Sheet, minutes, number
+from ..results.sheets import UNKNOWN, Sheet, minutes, number
 from ..results.summary import summarise
 from ..study import Options, Run, Target
-from ..study.contenders import OWN, SEARCHED, Choice, candidates
+from ..study.contenders import AS_GIVEN, OWN, SEARCHED, Choice, candidates
 from ..study.learning import Data, columns_of, learn, result_rows, settings_of
 from ..study.models import simulated
 from ..study.protocols import reported
@@ -69,10 +69,30 @@ def _cells(line: dict[str, Any]) -> tuple[str, ...]:
     return (line["protocol"], line["method"], line["setting"], *errors, "yes" if line["chosen"] else "", *effort)
 
 
+def glance(rows: Sequence[Row]) -> Sheet:
+    """One line for each method: as given, and the best."""
+    lines = table(rows)
+    given = {_searched(line): number(reported(line)[0]) for line in lines if line["setting"] == AS_GIVEN}
+    cells = [
+        (*_searched(line), given.get(_searched(line), UNKNOWN), number(reported(line)[0]), line["setting"])
+        for line in lines
+        if line["chosen"]
+    ]
+    return Sheet(["protocol", "method", "as given", "best", "its setting"], cells, (CHOSEN, SLOW))
+
+
+def _searched(line: Row) -> tuple[str, str]:
+    return line["protocol"], line["method"]
+
+
+CHOSEN = (
+    "Errors on validation data, one seed: the smallest during training in `paper`, the last in `clean`. The best of "
+    "four settings is in Table 1 as `(tuned)`, unless it is the method as given."
+)
+SLOW = "Slow restarts: the chance that a point restarts the forecast from the data falls to 5 % at the last step."
 NOTES = (
     "Errors on validation data: at the last step, and the smallest during training. Chosen: the smallest minimum in "
-    "`paper`, the smallest last in `clean`. What was chosen is in Table 1 as `(tuned)`, unless it is the method as "
-    "given. Slow restarts: the chance that a point restarts the forecast from the data falls to 5 % at the last step.",
+    f"`paper`, the smallest last in `clean`. {SLOW}",
 )
 BASELINES = Target(
     name="baselines",
@@ -82,6 +102,7 @@ BASELINES = Target(
     runs=runs,
     table=table,
     sheet=sheet,
+    glance=glance,
     methods=tuple(OWN),
     protocols=("paper", "clean"),
 )

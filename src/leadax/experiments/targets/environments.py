@@ -132,6 +132,27 @@ def sheet(rows: Sequence[Row]) -> Sheet:
     return Sheet(header, cells, NOTES)
 
 
+def glance(rows: Sequence[Row]) -> Sheet:
+    """Table S3 beside ours, with a mark on cells of fewer steps than the others have."""
+    lines = table(rows)
+    most = max(line["steps"] for line in lines)
+    found = {(line["protocol"], line["n"], line["method"], line["m"]): line for line in lines}
+    cells = [
+        [protocol, str(n), method, *(_short_cell(found.get((protocol, n, method, m)), most) for m in SIZES)]
+        for protocol, n, method in dict.fromkeys(key[:3] for key in found)
+    ]
+    notes = [f"Ours (the paper's): {WHICH} {SAME}"]
+    if any(line["steps"] < most for line in lines):
+        notes.append(FEWER.format(most))
+    return Sheet(["protocol", "n", "method", *(f"m = {m}" for m in SIZES)], cells, notes)
+
+
+def _short_cell(line: Row | None, most: int) -> str:
+    if line is None:
+        return ""
+    return f"{number(reported(line)[0])}{'*' if line['steps'] < most else ''} ({number(line['paper'])})"
+
+
 def _cells(method: str, found: dict[int, Row]) -> list[str]:
     """Errors of all m, seeds, steps and minutes of one method."""
     mixed = len({(line["seeds"], line["steps"]) for line in found.values()}) > 1
@@ -153,11 +174,13 @@ def _cell(line: Row | None, mixed: bool) -> str:
     return f"{with_spread(ours, spread)} ({number(line['paper'])}, {ratio(ours, line['paper'])}){part}{effort}"
 
 
+SAME = "One-Per-Env does not depend on m, and at m = 1 all methods but FT-RNN are One-Per-Env."
+WHICH = "the smallest test error during training in `paper`, as in the paper, and the last one in `clean`."
+FEWER = "With a star: fewer than {:,} steps. In the picture, such marks are hollow."
 NOTES = (
-    "Ours ± seeds (paper, ratio): the smallest test error during training in `paper`, as in the paper, and the last "
-    "one in `clean`. At m = 1 all methods but FT-RNN are One-Per-Env. Seeds and steps may differ between rows, and "
-    "where they do between the cells of a row, each says its own. In the picture, hollow marks and dotted lines have "
-    "fewer steps than others.",
+    f"Ours ± seeds (the paper's, ratio): {WHICH} {SAME} Seeds and steps may differ between rows, and where they do "
+    "between the cells of a row, each says its own. In the picture, hollow marks and dotted lines have fewer steps "
+    "than others.",
 )
 
 
@@ -184,6 +207,7 @@ ENVIRONMENTS = Target(
     runs=runs,
     table=table,
     sheet=sheet,
+    glance=glance,
     figures=figures,
     methods=tuple(METHODS_SHOWN),
     samples=SAMPLES,
