@@ -103,7 +103,7 @@ MUTANTS = [
     Mutant("trend/shooting.py", "np.einsum(\"brc,brd->bcd\", left, left) - taken", "np.einsum(\"brc,brd->bcd\", left, left)", "tests/trend/test_trend.py"),
     Mutant("trend/fitting.py", "return raw if raw.is_better_than(standard, CLEARLY) else standard", "return standard", "tests/trend/test_trend.py"),
     Mutant("trend/fitting.py", "return self.evidence - self.widths", "return self.evidence", "tests/trend/test_trend.py"),
-    Mutant("trend/fitting.py", "if found.rest < CERTAIN:", "if False:", "tests/trend/test_stability.py"),
+    Mutant("trend/fitting.py", "if found.misfit is None and found.rest < CERTAIN:", "if False:", "tests/trend/test_stability.py"),
     Mutant("trend/fitting.py", "tried.rest + tried.strays < best.rest + best.strays", "tried.rest < best.rest", "tests/trend/test_stability.py"),
     Mutant("trend/stability.py", "_starts(*_range_of_starts(points), reach", "_starts(low, high, reach", "tests/trend/test_stability.py"),
     Mutant("trend/stability.py", "(x > high + far * reach)", "(x > high + FAR * reach)", "tests/trend/test_stability.py"),
@@ -128,7 +128,7 @@ MUTANTS = [
     Mutant("adapt/trial.py", "outcome.error < MUCH_BETTER * best.error", "outcome.error > MUCH_BETTER * best.error", "tests/adapt"),
     Mutant("methods/mixture.py", "directions=left[:, : method.count] / math.sqrt(method.known)", "directions=left[:, : method.count] * math.sqrt(method.known)", "tests/adapt/test_mixture.py"),
     # choose
-    Mutant("choose/verdict.py", "if error <= best.nmse:", "if error <= 0:", "tests/choose/test_verdict.py"),
+    Mutant("choose/verdict.py", "yardsticks[simple].nmse <= best.nmse:", "yardsticks[simple].nmse <= 0:", "tests/choose/test_verdict.py"),
     # yardsticks
     Mutant("yardsticks/rules.py", "expm(numbers[\"matrix\"] * sizes[:, None, None])", "expm(-numbers[\"matrix\"] * sizes[:, None, None])", "tests/yardsticks"),
     Mutant("data/holdouts.py", "(i % count == fold) == inside", "(i % count == 0) == inside", "tests/data/test_holdouts.py"),

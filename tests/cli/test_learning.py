@@ -211,7 +211,7 @@ def test_demo_asks_for_the_preset(place, monkeypatch, capsys):
         (["adapt", "run", "novel.csv", "--out", "run"], "run holds another run"),
         ([*AGAIN, "--steps", "5"], "run holds another run: its `steps` is 4"),
         (["train", "test.csv", "--out", "run", *QUICK], "run holds another run: its `test`"),
-        (["train", "train.csv", "--out", "train.csv"], "cannot be written"),
+        (["train", "train.csv", "--out", "train.csv"], "train.csv is a file, expected a folder for the run"),
         (["train", "train.csv", "--out", "x", "--method", "ft-rnn", "--match", "spline"], "no vector field"),
         (
             ["compare", "train.csv", "--test", "test.csv", "--out", "x", "--methods", "leads,coda", "--rank", "2"],

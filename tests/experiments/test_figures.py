@@ -102,7 +102,7 @@ def test_curves_are_thinned_and_merged(tmp_path, monkeypatch):
     setting = {"system": "gray-scott", "m": 3, "n": 10, "protocol": "paper", "steps": 500}
     for method in ("leads", "one-for-all"):
         (tmp_path / method).mkdir()
-        write_finished(tmp_path / method, {}, [{**setting, "method": method}])
+        write_finished(tmp_path / method, {}, [{**setting, "method": method, "seed": 0}])
         keep_curves([tmp_path / method, tmp_path / "unfinished"], tmp_path / "curves.csv")
     rows = read_curves(tmp_path / "curves.csv")
     assert {row["method"] for row in rows} == {"leads", "one-for-all"}

@@ -74,9 +74,9 @@ def test_fit_tells_whoever_listens(monkeypatch):
     monkeypatch.setattr("leadax.train.trainer.Trainer.trained", lambda *_: [None])
     # The function has the name of its module.
     monkeypatch.setattr(sys.modules["leadax.train.fit"], "after_training", lambda *_: ["over"])
-    fit(untrained().method, ALONE, key=jr.key(0), latent=Latent("none"), monitor=Monitor(warn=heard.append))
+    fit(untrained().method, ALONE, key=jr.key(0), latent=Latent("none", hidden=0), monitor=Monitor(warn=heard.append))
     assert [line[:30] for line in heard] == ["warning: the same state is fol", "warning: over"]
     # Nobody listens: nothing is computed.
     monkeypatch.setattr(advice, "unexplained", lambda data: pytest.fail("computed for nobody"))
-    fit(untrained().method, ALONE, key=jr.key(0), latent=Latent("none"))
+    fit(untrained().method, ALONE, key=jr.key(0), latent=Latent("none", hidden=0))
     assert np.isfinite(ALONE.states).all()

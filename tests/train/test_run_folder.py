@@ -392,7 +392,7 @@ def test_refuses_a_damaged_config(text, folder):
 
 def test_refuses_a_file_in_place_of_a_folder(tmp_path):
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(InputError, match="file cannot be written"):
+    with pytest.raises(InputError, match="file is a file, expected a folder"):
         train(tmp_path / "file")
     assert (tmp_path / "file").read_text() == "mine"
 

@@ -1,7 +1,7 @@
 """Coefficients of polynomial fields, by the way that suits the data."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -78,7 +78,8 @@ def fitted_for(
     - `noise`: of each channel, in standard units; None for none;
     - `quick`: whether a rough fit will do.
     """
-    fit = partial(_fitted, points, use=use, noise=noise, lengths=QUICK if quick else LENGTHS)
+    # The same law is asked for more than once, and a fit may take seconds.
+    fit = cache(partial(_fitted, points, use=use, noise=noise, lengths=QUICK if quick else LENGTHS))
     law = law._replace(raw=False, vanishing=())
     best = _in_units(law, fit)
     # What was settled before, or cannot be, stays as it is.
