@@ -6,7 +6,8 @@
 
 The search sees the training data only. What it ends with is measured on the test data once, beside a fit with defaults
 and as many seeds. Searches go on where they were stopped, in `runs/tuning`. Each result is written to
-`benchmarks/tuning.json` as soon as it is there; what is in that file is not measured again.
+`benchmarks/tuning.json` as soon as it is there; what is in that file is not measured again. A forecast is told no more
+than the first point of a test trajectory.
 """
 
 import argparse
@@ -50,8 +51,8 @@ def _measured(name: str, train: lx.Trajectories, test: lx.Trajectories, options:
     begin = time.perf_counter()
     found = lx.tune(train, minutes=options.minutes, run=RUNS / name, **common)
     seconds = round(time.perf_counter() - begin)
-    winner, errors = found.tried[0], lx.evaluate(found.model, test)
-    usual = lx.evaluate(lx.fit(lx.Leads(), train, **common), test)
+    winner, errors = found.tried[0], lx.evaluate(found.model, test, warmup=1)
+    usual = lx.evaluate(lx.fit(lx.Leads(), train, **common), test, warmup=1)
     print(f"{name}: tuned {errors.nmse:.3g}, defaults {usual.nmse:.3g}", flush=True)
     return {
         "data": name,

@@ -31,6 +31,13 @@ def test_something_hidden():
     assert [before_training(ALONE, layout) for layout in asked] == [[], []]
 
 
+def test_data_that_are_mostly_noise():
+    (line,) = before_training(ALONE, Layout(("x0",), noise=(0.97,)))
+    assert line.startswith("noise is about 97% of the spread")
+    assert "their mean may forecast as well" in line
+    assert before_training(WHOLE, Layout(WHOLE.channels, noise=(0.9, 0.1))) == []
+
+
 def test_more_unknowns_than_data():
     data = decays()  # 12 values in each trajectory
     assert before_training(data, Layout(data.channels, hidden=2, individual=2)) == []

@@ -99,42 +99,49 @@ def feature_slopes(
     >>> slopes.round(3).tolist()
     [[1.0, 0.0], [0.0, 1.0], [0.354, 0.0], [0.5, 0.25], [0.0, 0.707]]
     """
-    variables = x.shape[-1]
-    powers, weights = _powers(variables, degree)
-    low, high = (-np.inf, np.inf) if region is None else (np.asarray(side) for side in region)
-    inside, reach = np.clip(x, low, high), (0.0 if region is None else REACH * (np.asarray(high) - low))
-    beyond = np.clip(x - inside, -reach, reach)
-    moving = np.abs(x - inside) <= reach
+    rows = x.reshape(-1, x.shape[-1]).T
+    low, high = (-np.inf, np.inf) if region is None else (np.asarray(side)[:, None] for side in region)
+    inside, reach = np.clip(rows, low, high), (0.0 if region is None else REACH * (np.asarray(high) - low))
+    from_inside = rows - inside
+    beyond, moving = np.clip(from_inside, -reach, reach), np.abs(from_inside) <= reach
     within = [of(inside) for of in _HERMITE[:degree]]
     slopes = _slopes(within)
-    hermite = np.stack(
-        [np.ones_like(x), *(value + slope * beyond for value, slope in zip(within, slopes, strict=True))]
-    )
-    steep = np.stack([np.zeros_like(x), *slopes])
-    # All terms at once: the factors of each variable, then their products.
-    factors = [hermite[powers[:, i], ..., i] for i in range(variables)]
-    values = math.prod(factors[1:], start=factors[0]) * weights.reshape(-1, *(1,) * (x.ndim - 1))
-    turned = []
-    for i in range(variables):
-        others = [factors[j] for j in range(variables) if j != i]
-        turned.append(math.prod(others, start=steep[powers[:, i], ..., i] * moving[..., i]))
-    values, turned = np.moveaxis(values, 0, -1), np.moveaxis(np.stack(turned, axis=-1), 0, -2) * weights[:, None]
+    hermite = [np.ones_like(rows), *(value + slope * beyond for value, slope in zip(within, slopes, strict=True))]
+    steep = [np.zeros_like(rows), *(slope * moving for slope in slopes)]
+    values, turned = _products(np.concatenate(hermite), np.concatenate(steep), len(rows), degree)
     # What is linear goes on growing beyond the region.
-    values[..., :variables], turned[..., :variables, :] = x, np.eye(variables)
-    if zero is None:
-        return values, turned
-    from_zero = inside - np.asarray(zero)
-    signed = SIGNED * np.abs(from_zero) * (from_zero + 2 * beyond)
-    bends = (2 * SIGNED * np.abs(from_zero) * moving)[..., None] * np.eye(variables)
-    return np.concatenate([values, signed], axis=-1), np.concatenate([turned, bends], axis=-2)
+    values[: len(rows)], turned[:, : len(rows)] = rows, np.eye(len(rows))[..., None]
+    if zero is not None:
+        from_zero = inside - np.asarray(zero)[:, None]
+        signed = SIGNED * np.abs(from_zero) * (from_zero + 2 * beyond)
+        bends = (2 * SIGNED * np.abs(from_zero) * moving)[:, None] * np.eye(len(rows))[..., None]
+        values, turned = np.concatenate([values, signed]), np.concatenate([turned, bends], axis=1)
+    return values.T.reshape(*x.shape[:-1], -1), turned.transpose(2, 1, 0).reshape(*x.shape[:-1], -1, len(rows))
+
+
+def _products(
+    factors: Float[np.ndarray, "power_and_variable row"],
+    slopes: Float[np.ndarray, "power_and_variable row"],
+    variables: int,
+    degree: int,
+) -> tuple[Float[np.ndarray, "term row"], Float[np.ndarray, "variable term row"]]:
+    """All terms at once, and their derivatives, from the powers of the variables."""
+    where, weights = _places(variables, degree)
+    each = [factors[own] for own in where]
+    values = math.prod(each[1:], start=each[0]) * weights
+    turned = np.empty((variables, *values.shape))
+    for i, own in enumerate(where):
+        others = [each[j] for j in range(variables) if j != i]
+        turned[i] = math.prod(others, start=slopes[own] * weights)
+    return values, turned
 
 
 @lru_cache
-def _powers(variables: int, degree: int) -> tuple[np.ndarray, np.ndarray]:
-    """How often each variable is in each term, and what each term is multiplied by."""
+def _places(variables: int, degree: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where the power of each variable stands that is in each term, and what each term is multiplied by."""
     every = terms(variables, degree)
     powers = np.array([[term.count(i) for i in range(variables)] for term in every])
-    return powers, FALL ** (powers.sum(axis=1) - 1.0)
+    return (powers * variables + np.arange(variables)).T, FALL ** (powers.sum(axis=1, keepdims=True) - 1.0)
 
 
 def steepest(variables: int, degree: int, region: Region | None, zero: Zero | None = None) -> float:

@@ -24,11 +24,18 @@ FOUND_HIDDEN = (
     "a single channel that rises and falls again cannot be described by dx/dt = f(x) alone: a hidden channel beside it "
     "is inferred (--hidden 0 turns this off)"
 )
+MOSTLY_NOISE = 0.7  # of the spread: half of the variance of the data
 FAR_BELOW = 0.5  # of the noise: smaller errors have learnt the noise by heart
 
 
 def before_training(data: Trajectories, layout: Layout) -> list[str]:
     """What to say before a model is trained on these data."""
+    level = 0.0 if layout.noise is None else math.sqrt(np.mean(np.square(layout.noise)))
+    if level > MOSTLY_NOISE:
+        return [
+            f"noise is about {min(level, 1.0):.0%} of the spread of the data, as it differs from point to point: there "
+            "is little to learn, and their mean may forecast as well"
+        ]
     return [*_hidden_states(data, layout), *_too_many_unknowns(data, layout)]
 
 

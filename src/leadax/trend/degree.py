@@ -15,6 +15,7 @@ from .held_out import LEAST_ERROR, held_out_error
 from .hidden import hidden_law
 from .intervals import Formula, Points
 from .stability import share_that_runs_away
+from .threads import on_one_thread
 
 MOST_TERMS = 60
 MOST_SIGNED = 3  # the highest degree that signed squares are tried with
@@ -54,6 +55,7 @@ class Polynomial(NamedTuple):
         return {name: value for name, value in every.items() if value is not None}
 
 
+@on_one_thread
 def best_polynomial(data: Trajectories, units: Units, layout: Layout, formula: Formula | None = None) -> Polynomial:
     """The polynomials that describe data best, of those that explain nearly all that can be explained.
 
@@ -128,14 +130,14 @@ def _of_noisy(points: Points, noise: tuple[float, ...]) -> Polynomial:
     If higher degrees explain nothing more, it is taken for that of the law, which then holds beyond the data, too,
     unless more forecasts run away for it.
     """
-    fit = lambda law: fitted_for(points, law, points.complete, noise)
+    fit = lambda law, rival=None: fitted_for(points, law, points.complete, noise, rival=rival)
     best = Law(1, points.region, points.median_gap)
     found, last = fit(best), 1
     for degree, zero in list(_kinds(points))[1:]:
         if degree > best.degree + PATIENCE:
             continue
         law, last = best._replace(degree=degree, zero=zero), max(degree, last)
-        tried = fit(law)
+        tried = fit(law, found)
         # Signed squares are rare in nature: that they are few does not count for them.
         likelier = zero is None or tried.evidence > found.evidence + CLEARLY
         if _is_law(tried) and likelier and tried.is_better_than(found, CLEARLY):

@@ -14,6 +14,7 @@ from .fitting import Fit, fitted_for
 from .flow import Law
 from .hidden import hidden_law
 from .intervals import Formula, Points
+from .threads import on_one_thread
 
 PARTS = ("common", "own", "alone", "pooled")
 
@@ -35,6 +36,7 @@ class Trend(NamedTuple):
     states: Float[Any, "env traj time channel"] | None = None
 
 
+@on_one_thread
 def trend_of(
     data: Trajectories,
     units: Units,

@@ -17,6 +17,7 @@ CERTAIN = 1e-4  # what leaves less of the rates is the law: if forecasts of it r
 UNSURE = 1.2  # so many times larger than estimated noise may be
 QUICK = (8,)  # stretches that degrees are compared with
 OWN = (1, 2)  # degrees of terms in which environments may differ, beside that of the law
+HOPELESS = 60.0  # how much smaller it may be at first: environments that differ less gained 50 at most
 CLEARLY = 3.0  # how much larger the logarithm of how likely data are must be, to say that they are
 
 
@@ -63,6 +64,7 @@ def fitted_for(
     noise: tuple[float, ...] | None,
     *,
     quick: bool = False,
+    rival: Fit | None = None,
 ) -> Fit:
     """The fit from each point to the next; for noisy data, that of whole stretches.
 
@@ -76,7 +78,8 @@ def fitted_for(
 
     - `use`: at which points data may be used;
     - `noise`: of each channel, in standard units; None for none;
-    - `quick`: whether a rough fit will do.
+    - `quick`: whether a rough fit will do;
+    - `rival`: of noisy data, a fit that is to be beaten: what falls far behind it at first is tried no further.
     """
     # The same law is asked for more than once, and a fit may take seconds.
     fit = cache(partial(_fitted, points, use=use, noise=noise, lengths=QUICK if quick else LENGTHS))
@@ -86,6 +89,8 @@ def fitted_for(
     settled = law.own is not None or len(points.times) == 1
     if noise is None:
         return best if settled or quick else _steadiest(points, best, fit, _lower(best.law))
+    if rival is not None and rival.length == best.length and rival.is_better_than(best, HOPELESS):
+        return best
     simplest = (lambda found: found) if settled else partial(_simplest, fit=fit)
     free = likeliest = simplest(best)
     if any(vanishing := _vanishing(points, law, use)):

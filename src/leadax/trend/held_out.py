@@ -6,6 +6,7 @@ from jaxtyping import Bool, Float
 from .fitting import fitted_for
 from .flow import Law, flow
 from .intervals import Points
+from .pace import steps_through
 
 FOLDS = 4
 SHARE = 0.6  # of a trajectory that the rest of it is forecast from, where there is one per environment
@@ -46,17 +47,16 @@ def forecast_errors(
     gaps, known = np.nan_to_num(np.diff(points.times[several], axis=1)), points.known(points.place[several])
     low, high = _wide(law, states.shape[-1])
     of = lambda x, u: law.terms(np.clip(x, low, high), u)
-    begin = np.argmax(there, axis=1)
-    x, total = np.zeros(states[:, 0].shape), np.zeros(len(states))
-    for k in range(there.shape[1]):
-        x = np.where((begin == k)[:, None], states[:, k], x)
-        off = np.mean((x - np.nan_to_num(states[:, k])) ** 2, axis=1)
-        total += np.where(there[:, k] & (begin < k), off, 0.0)
-        if k < gaps.shape[1]:
-            gap = np.where(begin <= k, gaps[:, k], 0.0)[:, None]
-            here = [side[:, k] for side in inputs]
-            x, _ = flow(of, own, x + impulses[:, k], here, gap, law.steps(gap), times[:, k], known)
-            x = np.clip(x, low, high)
+    rows, begin = np.arange(len(states)), np.argmax(there, axis=1)
+    x, total = states[rows, begin], np.zeros(len(states))
+    gaps = np.where(np.arange(gaps.shape[1]) < begin[:, None], 0.0, gaps)
+    for step in steps_through(gaps, law.longest):
+        x = x + np.where(step.enters[:, None], step.at(impulses), 0.0)
+        at = step.at(times) + step.begin[:, 0] * step.at(gaps)
+        x, _ = flow(of, own, x, step.between(*inputs), step.gap, 1, at, known)
+        x, point = np.clip(x, low, high), step.interval + 1
+        off = np.mean((x - np.nan_to_num(states[rows, point])) ** 2, axis=1)
+        total += np.where(step.leaves & there[rows, point], off, 0.0)
     return np.minimum(total / np.maximum(there.sum(axis=1) - 1, 1), WORST)
 
 

@@ -10,6 +10,7 @@ from ..nets.polynomial import feature_slopes
 from .effects import Effects, Normal, Widths, effects, evidence
 from .flow import AHEAD, LARGEST, WEIGHTS, Law
 from .intervals import Points, with_constant
+from .pace import steps_through
 from .pieces import Stretches, first_states, stretches
 from .regression import Coefficients
 
@@ -23,6 +24,9 @@ MOST = 120  # coefficients of an environment
 MEMORY = 20_000_000  # numbers: of larger data, fewer stretches are looked at
 HUGE = 30.0  # standard deviations of the noise beyond which a miss counts no more
 WORSE = 1.5  # how much more a longer stretch may leave, before it is given up
+
+# Of a known part of the field, at a part of a step, states and inputs.
+RatesAndSlopes = Callable[[float, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 class _Guess(NamedTuple):
@@ -163,17 +167,22 @@ def _paths(pieces: Stretches, law: Law, sigma: np.ndarray, guess: _Guess) -> _Pa
     count, points, channels = pieces.states.shape
     size = coefficients.shape[1] * channels
     x, sens = guess.starts, np.concatenate([np.zeros((count, channels, size)), _units(count, channels)], axis=2)
-    rows = []
-    gaps = np.nan_to_num(np.diff(pieces.times, axis=1))
-    steps = law.steps(gaps)
-    for k in range(points):
-        seen = np.isfinite(pieces.states[:, k])
-        miss = np.where(seen, (np.nan_to_num(pieces.states[:, k]) - x) / sigma, 0.0)
-        rows.append((miss, np.where(seen[..., None], sens / sigma[:, None], 0.0)))
-        if k + 1 < points:
-            x = x + np.nan_to_num(pieces.impulses[:, k])
-            x, sens = _ahead(law, coefficients, x, sens, _interval(pieces, k, gaps[:, k, None]), steps)
-    misses, slopes = (np.stack(part, axis=1) for part in zip(*rows, strict=True))
+    misses, slopes = np.zeros((count, points, channels)), np.zeros((count, points, channels, size + channels))
+
+    def compare(rows: np.ndarray, k: np.ndarray) -> None:
+        seen = np.isfinite(pieces.states[rows, k])
+        misses[rows, k] = np.where(seen, (np.nan_to_num(pieces.states[rows, k]) - x[rows]) / sigma, 0.0)
+        slopes[rows, k] = np.where(seen[..., None], sens[rows] / sigma[:, None], 0.0)
+
+    compare(np.arange(count), np.zeros(count, int))
+    gaps, impulses = np.nan_to_num(np.diff(pieces.times, axis=1)), np.nan_to_num(pieces.impulses)
+    first, last = np.nan_to_num(pieces.first), np.nan_to_num(pieces.last)
+    for step in steps_through(gaps, law.longest):
+        x = x + np.where(step.enters[:, None], step.at(impulses), 0.0)
+        inputs, begin = step.between(first, last), step.at(pieces.times) + step.begin[:, 0] * step.at(gaps)
+        x, sens = _ahead(law, coefficients, x, sens, _Interval(*inputs, step.gap, _known(pieces, begin, step.gap)))
+        (rows,) = np.nonzero(step.leaves)
+        compare(rows, step.interval[rows] + 1)
     flat = lambda a: a.reshape(count, points * channels, *a.shape[3:])
     slopes = flat(slopes)
     return _Paths(flat(misses), slopes[..., :size], slopes[..., size:])
@@ -184,51 +193,47 @@ def _units(count: int, channels: int) -> np.ndarray:
 
 
 class _Interval(NamedTuple):
-    """The same interval of all pieces: inputs at both ends, its length, and what is known of the field along it."""
+    """What a step goes along: inputs at both ends, its length, and what is known of the field there."""
 
     first: Float[np.ndarray, "piece input"]
     last: Float[np.ndarray, "piece input"]
     gap: Float[np.ndarray, "piece 1"]
-    known: Callable[[float, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] | None
+    known: RatesAndSlopes | None
 
 
-def _interval(pieces: Stretches, k: int, gap: np.ndarray) -> _Interval:
-    formula, begin = pieces.formula, np.nan_to_num(pieces.times[:, k])
+def _known(pieces: Stretches, begin: np.ndarray, gap: np.ndarray) -> RatesAndSlopes | None:
+    """Rates and slopes of the formula at a part of a step, None without one."""
+    if (formula := pieces.formula) is None:
+        return None
 
     def known(part: float, x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        assert formula is not None
-        at = (pieces.place, begin + part * gap[:, 0], x, u)
+        at = (pieces.place, np.nan_to_num(begin + part * gap[:, 0]), x, u)
         return formula.rates(*at), formula.slopes(*at)
 
-    inputs = np.nan_to_num(pieces.first[:, k]), np.nan_to_num(pieces.last[:, k])
-    return _Interval(*inputs, gap, None if formula is None else known)
+    return known
 
 
 def _ahead(
-    law: Law, coefficients: np.ndarray, x: np.ndarray, sens: np.ndarray, interval: _Interval, steps: int
+    law: Law, coefficients: np.ndarray, x: np.ndarray, sens: np.ndarray, interval: _Interval
 ) -> tuple[np.ndarray, np.ndarray]:
-    """States and sensitivities after an interval."""
-    first, last, gap, known = interval
-    h = gap / steps
+    """States and sensitivities after a step."""
+    first, last, h, known = interval
     channels, transposed = x.shape[1], coefficients[:, 1:].transpose(0, 2, 1)
-    for k in range(steps):
-        slopes, turns = np.zeros_like(x), np.zeros_like(sens)
-        total, turned = np.zeros_like(x), np.zeros_like(sens)
-        for ahead, weight in zip(AHEAD, WEIGHTS, strict=True):
-            part = (k + ahead) / steps
-            u = first + (last - first) * (k + ahead) / steps
-            stage, stage_sens = x + ahead * h * slopes, sens + ahead * h[..., None] * turns
-            values, bends = feature_slopes(np.concatenate([stage, u], axis=1), law.degree, law.region, law.zero)
-            terms = with_constant(values)
-            slopes = (terms[:, None] @ coefficients)[:, 0]
-            jacobian = transposed @ bends[..., :channels]
-            if known is not None:
-                rates, turning = known(part, stage, u)
-                slopes, jacobian = slopes + rates, jacobian + turning
-            turns = jacobian @ stage_sens
-            for c in range(channels):  # ∂f_c/∂θ_pc is the term p
-                turns[:, c, c : terms.shape[1] * channels : channels] += terms
-            total, turned = total + weight * slopes, turned + weight * turns
-        x = np.clip(x + h * total, -LARGEST, LARGEST)
-        sens = np.clip(sens + h[..., None] * turned, -(LARGEST**2), LARGEST**2)
-    return x, sens
+    slopes, turns = np.zeros_like(x), np.zeros_like(sens)
+    total, turned = np.zeros_like(x), np.zeros_like(sens)
+    for ahead, weight in zip(AHEAD, WEIGHTS, strict=True):
+        u = first + (last - first) * ahead
+        stage, stage_sens = x + ahead * h * slopes, sens + ahead * h[..., None] * turns
+        values, bends = feature_slopes(np.concatenate([stage, u], axis=1), law.degree, law.region, law.zero)
+        terms = with_constant(values)
+        slopes = (terms[:, None] @ coefficients)[:, 0]
+        jacobian = transposed @ bends[..., :channels]
+        if known is not None:
+            rates, turning = known(ahead, stage, u)
+            slopes, jacobian = slopes + rates, jacobian + turning
+        turns = jacobian @ stage_sens
+        for c in range(channels):  # ∂f_c/∂θ_pc is the term p
+            turns[:, c, c : terms.shape[1] * channels : channels] += terms
+        total, turned = total + weight * slopes, turned + weight * turns
+    x = np.clip(x + h * total, -LARGEST, LARGEST)
+    return x, np.clip(sens + h[..., None] * turned, -(LARGEST**2), LARGEST**2)

@@ -5,6 +5,7 @@ from jaxtyping import Float
 
 from .flow import Law, flow
 from .intervals import Points
+from .pace import steps_through
 
 STARTS = 24  # of forecasts for a trajectory
 MOST = 48  # trajectories
@@ -33,12 +34,11 @@ def share_that_runs_away(
     times, known = np.nan_to_num(points.times[e, i]), points.known(points.place[e, i])
     gaps, impulses = np.nan_to_num(np.diff(points.times[e, i], axis=1)), np.nan_to_num(points.impulses[e, i])
     inputs = [np.nan_to_num(side[e, i]) for side in (points.first, points.last)]
-    law = law._replace(longest=law.longest / FINER)
     gone = np.zeros(len(e), bool)
-    for k in range(gaps.shape[1]):
-        gap = gaps[:, k, None]
-        here = [side[:, k] for side in inputs]
-        x, _ = flow(law.terms, coefficients[e], x + impulses[:, k], here, gap, law.steps(gap), times[:, k], known)
+    for step in steps_through(gaps, law.longest / FINER):
+        x = x + np.where(step.enters[:, None], step.at(impulses), 0.0)
+        begin = step.at(times) + step.begin[:, 0] * step.at(gaps)
+        x, _ = flow(law.terms, coefficients[e], x, step.between(*inputs), step.gap, 1, begin, known)
         gone |= np.any((x < low - far * reach) | (x > high + far * reach), axis=1)
     return float(np.mean(gone)) if len(gone) else 0.0
 

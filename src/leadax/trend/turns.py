@@ -10,6 +10,7 @@ from ..data.units import Units
 from .hidden import is_one_channel, linear_law
 from .intervals import Points
 from .second_order import SecondOrder, Series, forecast, series_of
+from .threads import on_one_thread
 
 MUCH = 0.5  # of what a law of second order leaves unexplained: turns that are smaller may be chance
 RARELY = 1e-3  # how often chance alone may make turns so large
@@ -21,6 +22,7 @@ SEVERAL = 3  # trajectories, from which on a single one that turns is not enough
 SEEN = 0.5  # of the turns of a law, that the data must show themselves
 
 
+@on_one_thread
 def needs_hidden(data: Trajectories, units: Units, layout: Layout) -> bool:
     """Whether what is observed rises and falls where the law of a single channel cannot.
 

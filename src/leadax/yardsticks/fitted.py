@@ -14,7 +14,10 @@ from jaxtyping import Array
 from .._atomic import replacing
 from ..arrays import read_arrays, write_tree
 from ..data import Trajectories
-from ..data.batch import Batch, to_batch
+from ..data.batch import Batch
+from ..data.forcing import check_inputs
+from ..data.latent import units_for
+from ..data.layout import Layout
 from ..data.units import Box, Units
 from ..describe import describe, restore
 from ..errors import InputError, expect, lookup
@@ -23,7 +26,7 @@ from ..evaluate.errors import check_warmup, first_points
 from ..records import entry, texts
 from ..systems.system import Protocol
 from . import sparse
-from .history import History
+from .history import History, acting, outside, to_history
 from .rules import YARDSTICKS, Numbers, Yardstick
 
 SPARSE = "sindy"
@@ -35,7 +38,7 @@ class Yardsticks:
 
     Their forecasts are kept in the region of the data, as those of a model are.
 
-    - `train`: the fingerprint of the data; None in files of earlier releases.
+    - `layout`: of the data, with what acts on them; `train`: their fingerprint. None in files of earlier releases.
 
     >>> t = np.linspace(0, 2, 9)
     >>> decays = Trajectories.from_arrays(t, np.exp(-t)[None, None, :, None])
@@ -49,6 +52,7 @@ class Yardsticks:
     units: Units
     box: Box
     train: str | None = None
+    layout: Layout | None = None
 
     @classmethod
     def learnt(cls, train: Trajectories, *, sparse_regression: bool = False) -> "Yardsticks":
@@ -56,8 +60,9 @@ class Yardsticks:
 
         - `sparse_regression`: also by pysindy, if it is installed: it takes seconds.
         """
-        units = Units.measured(train)
-        batch, size = to_batch(train, units, np.float32), int(np.prod(train.state_shape))
+        data, layout = acting(train)
+        units = units_for(data, Units.measured(data), layout)
+        batch, size = to_history(data, units, layout), int(np.prod(train.state_shape))
         histories = [History(batch, e) for e in range(len(train.environments))]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # pysindy comments on data that are hard for it
@@ -66,7 +71,7 @@ class Yardsticks:
                 for name, rule in known().items()
                 if size <= rule.largest and (name != SPARSE or (sparse_regression and sparse.installed()))
             }
-        return cls(numbers, train.environments, units, Box.around(train, units), train.fingerprint)
+        return cls(numbers, train.environments, units, Box.around(train, units), train.fingerprint, layout)
 
     def document(self, test: Trajectories, *, protocol: str = "clean", warmup: int = 1) -> dict[str, float | None]:
         """Their normalised errors as JSON, named as in `"mean_curve"`; null for one that is not finite."""
@@ -82,7 +87,10 @@ class Yardsticks:
         missing = [name for name in test.environments if name not in self.environments]
         if missing:
             raise InputError(f"no training data of environment `{missing[0]}`: yardsticks cannot forecast it")
-        batch = to_batch(test, self.units, np.float32)
+        data, layout = acting(test)
+        if self.layout is not None:
+            check_inputs(data, self.layout)
+        batch = to_history(data, self.units, self.layout or Layout(layout.channels))
         rest = (batch, self.units, test, protocol, warmup, self.box)
         first = _last_known(batch, warmup)
         places = [self.environments.index(name) for name in test.environments]
@@ -105,6 +113,7 @@ class Yardsticks:
             "units": describe(self.units),
             "box": describe(self.box),
             "train": self.train,
+            "layout": None if self.layout is None else describe(self.layout),
         }
         with replacing(path, overwrite=True) as temporary:
             write_tree(temporary, arrays, about)
@@ -119,8 +128,14 @@ class Yardsticks:
             name, e, array = place.removeprefix("['").removesuffix("']").split("/")
             numbers[name][int(e)][array] = values
         units, box = (restore(entry(about, name, dict, str(path))) for name in ("units", "box"))
+        layout = about.get("layout")
         return cls(
-            {name: tuple(of_all) for name, of_all in numbers.items()}, environments, units, box, about.get("train")
+            {name: tuple(of_all) for name, of_all in numbers.items()},
+            environments,
+            units,
+            box,
+            about.get("train"),
+            None if layout is None else restore(layout),
         )
 
     def _squares(self, rule: Yardstick, numbers: list[Numbers], wanted: Batch, first: np.ndarray) -> Array:
@@ -131,13 +146,16 @@ class Yardsticks:
         times, shape = np.asarray(wanted.times, float), wanted.states.shape
         states = np.asarray(wanted.states, float).reshape(*times.shape, -1)
         low, high = (np.broadcast_to(side, shape[3:]).reshape(-1) for side in (self.box.low, self.box.high))
-        squares = np.zeros(states.shape)
+        squares, driven = np.zeros(states.shape), outside(wanted)
+        # What was added before the start is in it.
+        later = np.arange(times.shape[2]) >= first[..., None]
+        driven = driven._replace(impulses=np.where(later[..., None], driven.impulses, 0.0))
         for e, known in enumerate(np.asarray(wanted.complete)[:, :, 0]):
             # Time stands still until the start: what comes before it does not count.
             begin = np.take_along_axis(times[e, known], first[e, known, None], axis=1)
             starts = np.take_along_axis(states[e, known], first[e, known, None, None], axis=1)[:, 0]
             since = np.maximum(times[e, known] - begin, 0.0) if rule.autonomous else times[e, known]
-            forecast = np.nan_to_num(rule.forecast(numbers[e], starts, since), nan=np.inf)
+            forecast = np.nan_to_num(rule.forecast(numbers[e], starts, since, driven.of(e).of((known,))), nan=np.inf)
             squares[e, known] = (np.clip(forecast, low, high) - states[e, known]) ** 2
         squares = np.where(np.asarray(wanted.observed).reshape(states.shape), squares, 0.0)
         return jnp.asarray(squares.reshape(*times.shape, -1, shape[-1]).sum(axis=-2)[None])

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from .history import History
+from .history import History, Outside
 from .rules import Numbers, Starts, States, Times, Yardstick
 
 THRESHOLD = 0.05  # in standard units, in which all terms are of about the same size
@@ -26,7 +26,7 @@ def learn_polynomials(history: History) -> Numbers:
     """The powers of all terms, and their coefficients for each value; nothing moves where there are too few points."""
     values = history.states.shape[-1]
     still = {"powers": np.zeros((1, values)), "coefficients": np.zeros((values, 1))}
-    whole = [(t, x) for t, x in history.whole if len(t) >= FEWEST_POINTS]
+    whole = [(each.times, each.states) for each in history.whole if len(each.times) >= FEWEST_POINTS]
     shortest = min((len(t) for t, _ in whole), default=0)
     tried = [_fitted(whole, degree, window) for degree, window in WAYS if 0 < max(window, 1) <= shortest]
     return min([still, *tried], key=lambda numbers: _training_error(numbers, whole))
@@ -45,12 +45,18 @@ def _fitted(whole: list[tuple[np.ndarray, np.ndarray]], degree: int, window: int
 
 def _training_error(numbers: Numbers, whole: list[tuple[np.ndarray, np.ndarray]]) -> float:
     """Of forecasts from the starts; one that runs away counts as wrong by ten units."""
-    forecasts = [follow_polynomials(numbers, x[:1], t[None])[0] for t, x in whole]
+    forecasts = [_follow(numbers, x[:1], t[None])[0] for t, x in whole]
     wrong = [np.nan_to_num(np.abs(forecast - x), nan=10.0) for forecast, (_, x) in zip(forecasts, whole, strict=True)]
     return float(np.mean(np.square(np.clip(np.concatenate(wrong), 0, 10)))) if wrong else 0.0
 
 
-def follow_polynomials(numbers: Numbers, starts: Starts, times: Times) -> States:
+def follow_polynomials(numbers: Numbers, starts: Starts, times: Times, outside: Outside) -> States:
+    """The polynomial field from the start; it knows no inputs."""
+    del outside
+    return _follow(numbers, starts, times)
+
+
+def _follow(numbers: Numbers, starts: Starts, times: Times) -> States:
     """The polynomial field by RK4, in several steps per interval; infinite or NaN after it has run away."""
     powers, coefficients = numbers["powers"], numbers["coefficients"]
     field = lambda x: np.prod(x[:, None] ** powers, axis=-1) @ coefficients.T
