@@ -214,7 +214,7 @@ def test_demo_asks_for_the_preset(place, monkeypatch, capsys):
         (["train", "train.csv", "--out", "train.csv"], "train.csv is a file, expected a folder for the run"),
         (["train", "train.csv", "--out", "x", "--method", "ft-rnn", "--match", "spline"], "no vector field"),
         (
-            ["compare", "train.csv", "--test", "test.csv", "--out", "x", "--methods", "leads,coda", "--rank", "2"],
+            ["compare", "train.csv", "--test", "test.csv", "--out", "y", "--methods", "leads,coda", "--rank", "2"],
             "none of leads, coda has a setting `rank`",
         ),
         (["report", "empty"], "holds no finished run"),

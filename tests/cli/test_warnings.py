@@ -3,6 +3,7 @@
 import pytest
 
 from leadax.cli.evaluate import _compared
+from leadax.cli.reading import warn_of_names
 from leadax.cli.train import USELESS, useless_line
 
 
@@ -16,3 +17,19 @@ def test_a_simple_forecast_that_is_better_is_named():
     assert "the simple forecast `mean curve` is better than the model" in _compared(simple, 0.4)
     assert "better" not in _compared(simple, 0.2)
     assert "`mean curve`" in _compared(simple, None)
+
+
+@pytest.mark.parametrize(
+    ("given", "warned"),
+    [(("u", "v"), True), (("prey", "predator"), False), (("u", "prey"), False), (("x0", "x1"), False), (("u",), False)],
+)
+def test_channels_of_quite_other_names_are_taken_for_the_same(given, warned, capsys):
+    warn_of_names(given, ("prey", "predator"))
+    said = capsys.readouterr().err
+    assert (said == "warning: the channels are u, v here, and prey, predator in training: they are taken for the same, "
+            "in this order\n") == warned  # fmt: skip
+    assert bool(said) == warned
+
+
+def test_a_comparison_needs_a_folder_of_its_own(place, refused):
+    assert "the run of one method: give `--out` a folder of its own" in refused("compare", "train.csv", "--out", "run")

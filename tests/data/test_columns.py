@@ -84,10 +84,10 @@ def test_without_a_trajectory_every_environment_is_one(ending, tmp_path):
     data = load(written(rows, tmp_path, ending))
     assert data.trajectory_names is None
     assert data.states[:, 0, :, 0].tolist() == [[1, 3], [2, 4]]
-    for later in (5, 4.5):
+    for later, remedy in ((5, "leave one of the rows out"), (4.5, "sort its rows by time")):
         assert refusal(written(rows.assign(time=[0, 5, 1, later]), tmp_path, ending)) == (
             f"times must increase: environment `b` has {later:g} after 5; if it has several trajectories, name their "
-            "column with `--columns trajectory=NAME`; if not, sort its rows by time"
+            f"column with `--columns trajectory=NAME`; if not, {remedy}"
         )
 
 

@@ -64,6 +64,8 @@ def test_what_is_no_fraction_is_refused(how):
 def test_two_points_cannot_be_divided():
     with pytest.raises(InputError, match="two points"):
         hold_out(numbered(1, 1, 2), 0.5)
+    with pytest.raises(InputError, match=r"leaves one of the 5 points .*: hold out a smaller part"):
+        hold_out(numbered(1, 1, 5), 0.9)
 
 
 def test_every_trajectory_is_held_out_once():

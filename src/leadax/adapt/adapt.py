@@ -87,6 +87,8 @@ def adapt(
         check_learnable(data)
     if test is not None:
         check_held_out(data, test, "test")
+    if known := [name for name in data.environments if name in model.environments]:
+        monitor.warn(f"the model knows {', '.join(known)} already: here they are learnt anew, from these data alone")
     # In another type, shared parameters would not be the same.
     recipe = dataclasses.replace(recipe or Recipe(protocol=model.protocol), dtype=model.dtype)
     learner = Learner(model, data, key, learning_rate, optimiser, recipe, monitor)

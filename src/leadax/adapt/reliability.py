@@ -61,7 +61,7 @@ def _wrong(held_out: float | str, distance: float, moving: float) -> str:
         return f"{held_out}, so its forecasts are untested"
     error = f"the error on the held-out part is {held_out:.2g} of the variance"
     if not held_out <= LARGEST_ERROR:
-        return error
+        return f"{error} (at most {LARGEST_ERROR:g} is trusted)"
     if not held_out <= LARGEST_ERROR * moving:
         return f"{error}, that of the mean of the rest {moving:.2g}"
     if distance > OUTSIDE and held_out > STRICTER * LARGEST_ERROR:

@@ -13,7 +13,7 @@ from .checks import check_count, check_positive, check_run, check_seed
 from .console import File, Json, Number, message, optional, result, shown
 from .names import Decay, Optimiser, Scheme
 from .options import DECAYS, RunFolderOption, RunPath, Using, open_model
-from .reading import Reading
+from .reading import Reading, warn_of_names
 from .runtime import prepare
 from .train import recorded
 
@@ -90,6 +90,7 @@ def adapt(
     from ..train import Recipe
 
     model = open_model(run, using, reading)
+    warn_of_names(novel.channels, model.channels)
     every = math.gcd(look_every, *(step for step in chosen if step <= steps))
     recipe = Recipe(decay=decay, protocol=model.protocol, look_every=every, checkpoint_every=checkpoint_every)
     more = {"steps": steps, "learning_rate": learning_rate, "optimiser": optimiser, "recipe": recipe}
@@ -97,8 +98,6 @@ def adapt(
     adapted, document = recorded(learn, out, title=scheme)
     document |= {"scheme": _scheme(scheme, adapted), "at": _errors_at(chosen, adapted, document)}
     result(document, _text(document, out, ", ".join(novel.environments)), as_json=json)
-    if known := [name for name in novel.environments if name in model.environments]:
-        message(f"the model knows {', '.join(known)} already: here they are learnt anew, from these data alone")
     if document["reliable"]:
         message(f"forecast with: leadax predict {out} DATA --out FILE")
     else:

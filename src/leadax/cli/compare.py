@@ -49,6 +49,7 @@ def compare(
     names = _names(methods, training)
     training.check()
     check_division("--test", test)
+    _check_folder(out)
     loaded = reading.load(data)
     from ..data import folds
 
@@ -71,6 +72,14 @@ def compare(
     message(f"pictures: {page}")
 
 
+def _check_folder(out: Path) -> None:
+    """An `InputError` for the folder of a run: those of a comparison would be mixed with it."""
+    from ..train.run_folder import CONFIG
+
+    if (out / CONFIG).exists():
+        raise InputError(f"{out} is the run of one method: give `--out` a folder of its own, for a run of each method")
+
+
 def _trials(reading: Reading, data: "Trajectories", test: str | None, training: Training, out: Path) -> list[Trial]:
     """One trial with the test data that were asked for, or one for each fold."""
     how = (training.validate, reading, training.told)
@@ -79,7 +88,11 @@ def _trials(reading: Reading, data: "Trajectories", test: str | None, training: 
     from ..data import folds
 
     divided = folds(data, FOLDS, warmup=training.told)
-    message(f"no --test: {len(divided)} fold{'s' if len(divided) > 1 else ''} of the data, each tested on once")
+    message(
+        f"no --test: {len(divided)} folds of the data, each tested on once"
+        if len(divided) > 1
+        else "no --test: the ends of trajectories are tested on, as some environment has only one trajectory"
+    )
     return [
         Trial(out / f"fold-{k + 1}", parts_of(kept, None, *how)._replace(test=held))
         for k, (kept, held) in enumerate(divided)

@@ -8,7 +8,7 @@ from .checks import check_count
 from .console import Count, Json, optional, result, shown
 from .names import Protocol
 from .options import DataFile, RunPath, Using, open_model
-from .reading import Reading
+from .reading import Reading, warn_of_names
 from .runtime import prepare
 from .train import better_line
 
@@ -35,6 +35,7 @@ def evaluate(
     observed = reading.load(data)
     prepare()
     model = open_model(run, using, reading)
+    warn_of_names(observed.channels, model.channels)
     from ..evaluate import evaluate as evaluate_model
     from ..train.finish import yardsticks_of
 

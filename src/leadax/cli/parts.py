@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 
 from ..errors import InputError
 from .console import optional
-from .reading import Reading
+from .reading import Reading, warn_of_names
 
 if TYPE_CHECKING:
     from ..data import Trajectories
@@ -44,6 +44,7 @@ def parts_of(data: "Trajectories", test: str | None, validate: str, reading: Rea
         data, testing = _named("--test", lambda: hold_out(data, float(test), warmup=warmup))
     elif test is not None:
         testing = read(Path(test))
+        warn_of_names(testing.channels, data.channels)
     if validate in ("auto", "none") or is_fraction(validate):
         how = validate if validate in ("auto", "none") else float(validate)
         train, validation = _named("--validate", lambda: hold_out(data, how, warmup=warmup))

@@ -12,7 +12,7 @@ from .checks import check_count
 from .console import Count, Json, Overwrite, optional, result
 from .names import ADAPTIVE, check_name, listed
 from .options import DataFile, RunPath, Using, open_model
-from .reading import Reading
+from .reading import Reading, warn_of_names
 from .runtime import prepare
 
 MOST_POINTS = 1_000_000
@@ -66,6 +66,7 @@ def predict(
     from ..evaluate import forecast as forecast_of
 
     model = open_model(run, using, reading)
+    warn_of_names(observed.channels, model.channels)
     forecast = forecast_of(model, observed, times=chosen, solver=solver, warmup=warmup)
     forecast.save(out, overwrite=overwrite)
     result({"out": str(out), "fingerprint": forecast.fingerprint}, f"{out}: {forecast}", as_json=json)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from .._atomic import check_regular
 from ..errors import InputError
 from .checks import check_positive
-from .console import optional
+from .console import message, optional
 
 if TYPE_CHECKING:
     from ..data import Trajectories
@@ -114,15 +114,28 @@ class Reading:
         return load(path, columns=columns, channels=channels, inputs=inputs, covariates=of_columns)
 
 
+def warn_of_names(given: tuple[str, ...], expected: tuple[str, ...]) -> None:
+    """A warning if channels have quite other names than those trained on; numbered ones (`x0`) may be anything."""
+    numbered = any(all(re.fullmatch(r"x\d+", name) for name in names) for names in (given, expected))
+    if len(given) == len(expected) and not set(given) & set(expected) and not numbered:
+        message(
+            f"warning: the channels are {', '.join(given)} here, and {', '.join(expected)} in training: they are taken "
+            "for the same, in this order"
+        )
+
+
 def column_names(text: str | None) -> dict[str, str]:
-    """What `--columns` says, as a dictionary. A name may have commas and equals signs in it.
+    """What `--columns` says, as a dictionary. A name may have commas and equals signs in it, with double quotes or not.
 
     >>> column_names("environment=Variety+Year, time=Time, h")
     {'environment': 'Variety+Year', 'time': 'Time, h'}
+    >>> column_names('time="Time, h"')
+    {'time': 'Time, h'}
     """
     found: dict[str, str] = {}
     for part in [] if text is None else re.split(r",(?=\s*\w+\s*=)", text):
         key, _, name = (word.strip() for word in part.partition("="))
+        name = name[1:-1] if len(name) > 2 and name[0] == name[-1] == '"' else name
         if key not in KEYS or not name:
             raise InputError(f"`--columns` must be KEY=NAME, where KEY is {', '.join(KEYS[:2])} or time, got `{part}`")
         if key in found:

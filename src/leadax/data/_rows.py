@@ -103,7 +103,8 @@ def _check_increasing(rows: Rows, e: np.ndarray, *, again: bool) -> None:
         earlier, later = order[place], order[place + 1]
         raise InputError(
             f"times must increase: {rows.point(later)} has {rows.time(later)} after {rows.time(earlier)}; if it has "
-            "several trajectories, name their column with `--columns trajectory=NAME`; if not, sort its rows by time"
+            "several trajectories, name their column with `--columns trajectory=NAME`; if not, "
+            + ("leave one of the rows out" if after[place] == before[place] else "sort its rows by time")
         )
 
 

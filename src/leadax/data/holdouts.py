@@ -90,7 +90,13 @@ def _ends(data: Trajectories, fraction: float, warmup: int) -> tuple[Trajectorie
     counts = seen.sum(axis=2)
     kept = np.where(counts > 0, np.minimum(counts - 1, np.ceil((1 - fraction) * counts)), 0)
     if np.any((counts > 0) & (kept < 2)):
-        raise InputError("trajectories of two points cannot be divided: validate on other data, or not at all")
+        e, i = np.argwhere((counts > 0) & (kept < 2))[0]
+        if counts[e, i] == 2:
+            raise InputError(f"{data.place(e, i)} has two points, which cannot be divided: hold out other data")
+        raise InputError(
+            f"holding out the last {fraction:.0%} of each trajectory leaves one of the {counts[e, i]} points of "
+            f"{data.place(e, i)} to learn from, and at least two are needed: hold out a smaller part, or other data"
+        )
     cut = _canonical.observed_positions(data.states, kept[..., None])[..., 0]
     place = np.arange(data.times.shape[2])
     early = (place < cut[..., None]).reshape(*data.times.shape, *(1,) * len(data.state_shape))

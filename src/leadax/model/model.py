@@ -417,5 +417,5 @@ def check_order(given: tuple[str, ...], expected: tuple[str, ...]) -> None:
     if given != expected and set(given) == set(expected):
         raise InputError(
             f"the channels are in another order, {', '.join(given)}, than those trained on, {', '.join(expected)}: "
-            "reorder the states"
+            f"choose them with `--channels {','.join(expected)}`"
         )

@@ -86,7 +86,8 @@ class Yardsticks:
         """
         missing = [name for name in test.environments if name not in self.environments]
         if missing:
-            raise InputError(f"no training data of environment `{missing[0]}`: yardsticks cannot forecast it")
+            known = ", ".join(self.environments[:4]) + (", …" if len(self.environments) > 4 else "")
+            raise InputError(f"no training data of environment `{missing[0]}`: simple forecasts are of {known} only")
         data, layout = acting(test)
         if self.layout is not None:
             check_inputs(data, self.layout)
