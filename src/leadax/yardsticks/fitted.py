@@ -86,8 +86,8 @@ class Yardsticks:
         """
         missing = [name for name in test.environments if name not in self.environments]
         if missing:
-            known = ", ".join(self.environments[:4]) + (", …" if len(self.environments) > 4 else "")
-            raise InputError(f"no training data of environment `{missing[0]}`: simple forecasts are of {known} only")
+            seen = ", ".join(self.environments[:4]) + (", …" if len(self.environments) > 4 else "")
+            raise InputError(f"no training data of environment `{missing[0]}`: simple forecasts are of {seen} only")
         data, layout = acting(test)
         if self.layout is not None:
             check_inputs(data, self.layout)
