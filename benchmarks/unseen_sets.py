@@ -61,6 +61,18 @@ def growth() -> Pair:
     return simulated(field, environments, box([0.2], [4]), np.linspace(0, 6, 8), train=1, test=2, noise=0.05)
 
 
+def chain() -> Pair:
+    """A chain of three reactions in four cells, at irregular times; no polynomial; 7 % noise."""
+
+    def field(x: np.ndarray, k: float) -> tuple[float, float, float]:
+        made = k * x[0] / (0.3 + x[0])
+        return 1 - made * (1 + x[2]), made - 0.7 * x[1], 0.7 * x[1] - 0.4 * x[2] / (0.2 + x[2])
+
+    times = np.append(0.0, np.cumsum(0.02 + np.random.default_rng(3).gamma(0.4, 2.5, 27)))
+    environments = [(k,) for k in (0.5, 0.8, 1.1, 1.5)]
+    return simulated(field, environments, box([0.2, 0.2, 0.2], [3, 3, 3]), times, train=3, noise=0.07)
+
+
 UNSEEN: dict[str, Callable[[], Pair]] = {
     "lorenz": lorenz,
     "exposed": exposed,
@@ -69,4 +81,5 @@ UNSEEN: dict[str, Callable[[], Pair]] = {
     "chemostat": chemostat,
     "drag-squared": drag,
     "growth": growth,
+    "chain": chain,
 }

@@ -75,6 +75,8 @@ def stoppable() -> Iterator[Callable[[], bool]]:
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
         told.append(number)
+        # Not `print`: the signal may have come in the middle of one.
+        os.write(2, b"stopping after this step; once more to stop at once\n")
 
     before: dict[int, Any] = {}
     for number in (signal.SIGINT, *ENDING):
