@@ -40,20 +40,19 @@ def steps_through(gaps: Float[np.ndarray, "row interval"], longest: float) -> It
     >>> [step.gap[:, 0].tolist() for step in steps_through(np.array([[1.0, 2.0], [0.0, 1.0]]), 1.0)]
     [[1.0, 1.0], [1.0, 0.0], [1.0, 0.0]]
     """
+    rows, intervals = np.arange(len(gaps)), gaps.shape[1]
     counts = np.where(gaps > 0, np.maximum(1, np.ceil(gaps / longest - 1e-6)), 0).astype(int)
-    rows, most = np.arange(len(gaps)), int(counts.sum(axis=1).max(initial=0))
-    # The interval of each step of a row, the last one again and again where there are no more steps.
-    last = np.cumsum(counts, axis=1)
-    for k in range(most):
-        interval = np.minimum((last <= k).sum(axis=1), gaps.shape[1] - 1)
-        count, over = counts[rows, interval], k >= last[:, -1]
-        place = k - last[rows, interval] + count
-        whole = np.maximum(count, 1)[:, None]
-        yield Step(
-            interval,
-            np.where(over, 0.0, gaps[rows, interval])[:, None] / whole,
-            place[:, None] / whole,
-            (place[:, None] + 1) / whole,
-            ~over & (place == 0),
-            ~over & (place == count - 1),
-        )
+    # From each interval on, the next that takes steps; one more, of no steps, is the end.
+    counts = np.concatenate([counts, np.zeros((len(gaps), 1), int)], axis=1)
+    own = np.where(counts > 0, np.arange(intervals + 1), intervals)
+    following = np.minimum.accumulate(own[:, ::-1], axis=1)[:, ::-1]
+    interval, place = following[:, 0], np.zeros(len(gaps), int)
+    for _ in range(int(counts.sum(axis=1).max(initial=0))):
+        count, inside = counts[rows, interval], np.minimum(interval, intervals - 1)
+        moving, whole = count > 0, np.maximum(count, 1)[:, None]
+        leaves = moving & (place == count - 1)
+        gap = np.where(moving, gaps[rows, inside], 0.0)[:, None] / whole
+        begin, end = place[:, None] / whole, (place[:, None] + 1) / whole
+        yield Step(inside, gap, begin, end, moving & (place == 0), leaves)
+        interval = np.where(leaves, following[rows, np.minimum(interval + 1, intervals)], interval)
+        place = np.where(leaves | ~moving, 0, place + 1)
