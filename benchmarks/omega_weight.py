@@ -49,12 +49,13 @@ def measured(n: int, weight: float) -> dict:
     folder = RUNS / f"n{n}-{weight:g}"
     model = learn(Contender(Leads(penalty_weight=weight)), data, options, folder)
     history = history_of(folder)
-    smallest = np.min([look.test for look in history], axis=0)
+    errors = np.array([look.test for look in history], float)  # one row for each look, one column for each seed
+    smallest = errors.min(axis=0)
     return {
         "n": n,
         "weight": weight,
         "train": float(np.mean(evaluate(model, data.train).mse)),
-        "last": float(np.mean(history[-1].test)),
+        "last": float(errors[-1].mean()),
         "smallest": float(np.mean(smallest)),
         "smallest_per_seed": smallest.tolist(),
         "seconds": round(history[-1].seconds),
