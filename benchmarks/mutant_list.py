@@ -114,8 +114,10 @@ MUTANTS = [
     Mutant("trend/degree.py", "best, found = law, wide", "found = wide", "tests/trend/test_trend.py"),
     Mutant("trend/flow.py", "(miss + terms @ whole) / np.sqrt(gap)", "miss / np.sqrt(gap)", "tests/trend/test_trend.py"),
     Mutant("trend/held_out.py", "left_out = points.complete & ~use", "left_out = points.complete & use", "tests/trend/test_trend.py"),
-    Mutant("nets/polynomial.py", "steep[powers[:, i], ..., i] * moving[..., i]", "steep[powers[:, i], ..., i]", "tests/trend/test_polynomial.py"),
+    Mutant("nets/polynomial.py", "*(slope * moving for slope in slopes)", "*slopes", "tests/trend/test_polynomial.py"),
     Mutant("nets/polynomial.py", "from_zero + 2 * beyond\n", "from_zero + beyond\n", "tests/trend/test_polynomial.py"),
+    Mutant("trend/pace.py", "np.ceil(gaps / longest - 1e-6)", "np.round(gaps / longest)", "tests/trend/test_pace.py"),
+    Mutant("trend/pace.py", "leaves = moving & (place == count - 1)", "leaves = moving & (place == 0)", "tests/trend/test_pace.py"),
     Mutant("trend/shooting.py", "slopes, jacobian = slopes + rates, jacobian + turning", "slopes = slopes + rates", "tests/trend/test_formula.py"),
     Mutant("trend/intervals.py", "changes = changes - simpson(", "changes = changes + simpson(", "tests/trend/test_formula.py"),
     Mutant("trend/flow.py", "known(times + (k + ahead) * h[:, 0], stage, u)", "known(times, stage, u)", "tests/trend/test_formula.py"),
@@ -130,7 +132,9 @@ MUTANTS = [
     # choose
     Mutant("choose/verdict.py", "yardsticks[simple].nmse <= best.nmse:", "yardsticks[simple].nmse <= 0:", "tests/choose/test_verdict.py"),
     # yardsticks
-    Mutant("yardsticks/rules.py", "expm(numbers[\"matrix\"] * sizes[:, None, None])", "expm(-numbers[\"matrix\"] * sizes[:, None, None])", "tests/yardsticks"),
+    Mutant("yardsticks/rules.py", "expm(generator * sizes[:, None, None])", "expm(-generator * sizes[:, None, None])", "tests/yardsticks"),
+    Mutant("yardsticks/rules.py", "whole[size : size + count, size + count :] = np.eye(count)", "pass", "tests/yardsticks"),
+    Mutant("yardsticks/history.py", "total(gaps * (first + last) / 2)", "total(gaps * first)", "tests/yardsticks"),
     Mutant("data/holdouts.py", "(i % count == fold) == inside", "(i % count == 0) == inside", "tests/data/test_holdouts.py"),
     Mutant("evaluate/solver_gap.py", "exact = _adaptive(field, model.units.standard(start), model.units.clock(times))", "exact = _adaptive(field, model.units.standard(start), times)", "tests/train/test_time.py"),
     # theory, report, cli
