@@ -444,3 +444,17 @@ def test_multiples_of_a_channel(channel):
     expected = ((z - zero) / size)[:, [channel]] * np.concatenate([np.ones((20, 1)), z], axis=1)
     found = np.concatenate([np.ones((20, 1)), features(z, 2)], axis=1) @ coefficients
     np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_an_environment_without_whole_states_stands_still_by_itself():
+    t = np.linspace(0, 3, 16)
+    states = np.stack([np.stack([np.exp(-a * t), np.exp(a * t / 4)], axis=-1) for a in (0.4, 0.8)])[:, None]
+    states[0, 0, ::2, 0] = states[0, 0, 1::2, 1] = np.nan
+    data = lx.Trajectories.from_arrays(t, states)
+    about = lx.Units.ones(2), Layout(data.channels), 1, None
+    found = trend_of(data, *about)
+    assert found is not None
+    assert found.alone[0].tolist() == [[0.0, 0.0]] * 3
+    assert np.diag(found.alone[1][1:]) == pytest.approx([-0.8, 0.2], abs=1e-3)
+    nothing = lx.Trajectories.from_arrays(t, states[:1])
+    assert trend_of(nothing, *about) is None

@@ -87,3 +87,17 @@ def test_sparse_regression_finds_the_cubic_of_van_der_pol():
     test = Trajectories.from_arrays(times[:101], np.stack([[solve((1.5, 1.5))[:101]]]))
     errors = yardsticks(train, test)
     assert errors["sindy"].nmse < 0.05 < errors["linear"].nmse
+
+
+def test_what_has_no_whole_state_to_begin_at_is_left_out():
+    """A model may infer such starts. Simple forecasts do without these trajectories, or without any."""
+    states = TRAIN.states.copy()
+    states[0, 0, :, 0] = np.nan
+    some = simple(Trajectories.from_arrays(TIMES, states), TEST)
+    assert some["linear"].nmse < 1e-2
+    states[0, 1, ::2, 0] = states[0, 1, 1::2, 1] = np.nan
+    none = Trajectories.from_arrays(TIMES, states)
+    assert simple(none, TEST) == {}
+    assert simple(TRAIN, none) == {}
+    partly = Trajectories.from_arrays(TIMES, np.concatenate([states[:, :1], TEST.states], axis=1))
+    assert simple(TRAIN, partly)["linear"].nmse < 1e-2

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 KEYS = ("environment", "trajectory", "time")
 TABLES = (".csv", ".parquet")
 CLOCK = "time"  # as an input
+# A comma before the next KEY=, with no quotes or whole ones after it.
+BETWEEN = re.compile(r',(?=\s*\w+\s*=)(?=(?:[^"]*"[^"]*")*[^"]*$)')
 
 
 @dataclass(frozen=True)
@@ -129,11 +131,11 @@ def column_names(text: str | None) -> dict[str, str]:
 
     >>> column_names("environment=Variety+Year, time=Time, h")
     {'environment': 'Variety+Year', 'time': 'Time, h'}
-    >>> column_names('time="Time, h"')
-    {'time': 'Time, h'}
+    >>> column_names('time="Time, t=h"')
+    {'time': 'Time, t=h'}
     """
     found: dict[str, str] = {}
-    for part in [] if text is None else re.split(r",(?=\s*\w+\s*=)", text):
+    for part in [] if text is None else BETWEEN.split(text):
         key, _, name = (word.strip() for word in part.partition("="))
         name = name[1:-1] if len(name) > 2 and name[0] == name[-1] == '"' else name
         if key not in KEYS or not name:

@@ -76,7 +76,8 @@ def stoppable() -> Iterator[Callable[[], bool]]:
             signal.raise_signal(number)
         told.append(number)
         # Not `print`: the signal may have come in the middle of one.
-        os.write(2, b"stopping after this step; once more to stop at once\n")
+        with suppress(OSError):  # nobody may be listening any more
+            os.write(2, b"stopping as soon as training can be saved; once more to stop at once\n")
 
     before: dict[int, Any] = {}
     for number in (signal.SIGINT, *ENDING):

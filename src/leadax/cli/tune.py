@@ -117,8 +117,8 @@ def write_page(found: "Found", document: dict[str, Any], path: Path) -> None:
     page.text(f"It was then trained on all data, {document['steps']:,} steps.")
     page.heading("What was tried")
     page.text(
-        "Mean squared error on held-out data over the variance of the data: 1 for who predicts the mean. The "
-        "winner comes first, then who got further in the search; errors of different steps cannot be compared."
+        "Mean squared error on held-out data over the variance of the data: 1 for a forecast of the mean. The "
+        "winner comes first, then the candidates that got furthest; errors of different steps cannot be compared."
     )
     shown = lambda line: Bold if line.candidate == found.winner.candidate else str
     page.table(HEADER, [[shown(line)(cell) for cell in cells(line)] for line in found.tried])

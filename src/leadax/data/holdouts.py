@@ -91,8 +91,9 @@ def _ends(data: Trajectories, fraction: float, warmup: int) -> tuple[Trajectorie
     kept = np.where(counts > 0, np.minimum(counts - 1, np.ceil((1 - fraction) * counts)), 0)
     if np.any((counts > 0) & (kept < 2)):
         e, i = np.argwhere((counts > 0) & (kept < 2))[0]
-        if counts[e, i] == 2:
-            raise InputError(f"{data.place(e, i)} has two points, which cannot be divided: hold out other data")
+        if counts[e, i] <= 2:
+            count = "two points" if counts[e, i] == 2 else "one point"
+            raise InputError(f"{data.place(e, i)} has {count}, which cannot be divided: hold out other data")
         raise InputError(
             f"holding out the last {fraction:.0%} of each trajectory leaves one of the {counts[e, i]} points of "
             f"{data.place(e, i)} to learn from, and at least two are needed: hold out a smaller part, or other data"

@@ -93,7 +93,7 @@ class Evaluation:
 
     @property
     def nmse_per_channel(self) -> dict[str, float]:
-        """The mean squared error of each channel over that channel's variance: 1 for who predicts the mean."""
+        """The mean squared error of each channel over that channel's variance: 1 for a forecast of the mean."""
         per = _mean(self.channel_sums, self.channel_counts, axis=(1, 2, 3)).mean(axis=0)
         return dict(zip(self.channels, (per / self.variances).tolist(), strict=True))
 
@@ -178,6 +178,7 @@ class Evaluation:
         if len(self.channels) > 1:
             each = ", ".join(f"{name} {value:.3g}" for name, value in self.nmse_per_channel.items())
             lines += [f"of each channel's variance: {each}"]
+        lines += ["mean squared error in each environment:"]
         lines += [f"  {name:30} {value:.3e}" for name, value in self.mse_per_environment.items()]
         return "\n".join(lines)
 

@@ -52,7 +52,7 @@ def forecast(
         queries = data if moments is None else _at(data, moments, told, inferred=False)
         return _packed(data, *_adaptively(model, queries, moments, solver))
     queries = data if moments is None else _at(data, moments, told, model.layout.inferred)
-    _check_steps(model, float(np.nanmax(np.nanmax(queries.times, axis=2) - queries.times[:, :, 0])))
+    _check_steps(model, float(np.nanmax(queries.times - queries.times[:, :, :1])))
     batch = model.batch(queries)
     members = forecasts(model.numbers, model.for_data(queries), batch, known_points(batch, told))
     states = model.units.raw(np.asarray(members, float).mean(axis=0)[..., : len(model.channels)])

@@ -31,14 +31,16 @@ def solver_gap(model: Model, data: Trajectories) -> float | None:
     shared, specific, _ = jax.tree.map(lambda a: a[0], model.for_data(data))
     if model.method.split(shared, jax.tree.map(lambda a: a[0], specific)) is None:
         return None
-    if model.layout.seen or model.layout.inputs or model.layout.hidden:
+    few = _spread_out(len(data.environments))
+    inferred = model.layout.hidden or not all(_whole(data, e)[:-1].any() for e in few)
+    if model.layout.seen or model.layout.inputs or inferred:
         return _against_finer_steps(model, data)
-    gaps = [_gap(model, data, shared, specific, e) for e in _spread_out(len(data.environments))]
+    gaps = [_gap(model, data, shared, specific, e) for e in few]
     return float(np.mean(gaps))
 
 
 def _against_finer_steps(model: Model, data: Trajectories) -> float:
-    """The same for a field that sees more than its state: against steps of a quarter of the length."""
+    """The same for a field that sees more than its state, or inferred starts: with steps four times as fine."""
     few = data.select(_spread_out(len(data.environments)), 0)
     member = model.member(0)
     finer = dataclasses.replace(member, longest_step=float(member.longest_step) / FINER)
@@ -51,10 +53,14 @@ def _spread_out(environments: int) -> list[int]:
     return sorted(set(np.linspace(0, environments - 1, TRAJECTORIES).round().astype(int).tolist()))
 
 
+def _whole(data: Trajectories, e: int) -> np.ndarray:
+    """At which points of the first trajectory of an environment the whole state was observed."""
+    return data.observed[e, 0].reshape(data.times.shape[2], -1)[: data.lengths[e, 0]].all(axis=-1)
+
+
 def _gap(model: Model, data: Trajectories, shared: PyTree, specific: PyTree, e: int) -> float:
     """The first trajectory of an environment, from its first whole state."""
-    whole = data.observed[e, 0].reshape(data.times.shape[2], -1).all(axis=-1)
-    first, last = int(np.argmax(whole)), int(data.lengths[e, 0])
+    first, last = int(np.argmax(_whole(data, e))), int(data.lengths[e, 0])
     times, start = data.times[e, 0, first:last], data.states[e, 0, first]
     as_trained = model.member(0).predict(start, times, environment=data.environments[e]).members[0]
     own = jax.tree.map(lambda a: a[e], specific)

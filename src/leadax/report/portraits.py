@@ -41,5 +41,6 @@ def _draw(axis: "Axes", forecast: Forecasts, colours: dict[str, str]) -> None:
     axis.plot(*seen.T, color=TRUTH, lw=4, solid_capstyle="round", solid_joinstyle="round", label="data")
     for name, states in forecast.predicted.items():
         axis.plot(*states[:, :2].T, color=colours[name], lw=1.2, label=label(name, 40))
-    axis.plot(*seen[0], "o", ms=5, mfc="white", mec="#222222", zorder=5, ls="", label="start")
+    if len(seen):  # else the two were never observed together
+        axis.plot(*seen[0], "o", ms=5, mfc="white", mec="#222222", zorder=5, ls="", label="start")
     axis.set(xlim=limits_of(forecast, 0), ylim=limits_of(forecast, 1))

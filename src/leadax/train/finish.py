@@ -22,9 +22,10 @@ def finish(
     validation: Trajectories | None = None,
 ) -> None:
     """Save a trained model and its errors in the run's folder."""
-    simple = Yardsticks.learnt(train)
     model.save(folder.path / MODEL)
-    simple.save(folder.path / YARDSTICKS)
+    simple = Yardsticks.learnt(train)
+    if simple.learnt_numbers:
+        simple.save(folder.path / YARDSTICKS)
     document = _result(model, simple, train, test)
     if validation is not None:
         assert model.training is not None

@@ -70,13 +70,19 @@ def trend_of(
     if data.space or layout.hidden or layout.individual:
         return None
     points = Points.of(data, units, layout, formula)
+    if not points.complete.any():
+        return None
     law = Law(degree, region or points.region, longest or points.median_gap, zero=zero)
     fit = lambda points: fitted_for(points, law, points.complete, layout.noise)
     found: dict[str, Any] = {}
     if {"common", "own"} & set(parts):
         found |= fit(points).coefficients._asdict()
     if "alone" in parts:
-        found["alone"] = np.stack([_sum(fit(points.of_environment(e))) for e in range(len(points.times))])
+        each = [points.of_environment(e) for e in range(len(points.times))]
+        fitted = [_sum(fit(own)) if own.complete.any() else None for own in each]
+        # Where nothing is known of an environment, nothing moves.
+        still = np.zeros_like(next(own for own in fitted if own is not None))
+        found["alone"] = np.stack([still if own is None else own for own in fitted])
     if "pooled" in parts:
         found["pooled"] = _sum(fit(points.as_one()))
     return Trend(**{name: found[name] for name in parts})

@@ -26,7 +26,7 @@ from ..evaluate.errors import check_warmup, first_points
 from ..records import entry, texts
 from ..systems.system import Protocol
 from . import sparse
-from .history import History, acting, outside, to_history
+from .history import History, acting, outside, to_history, with_whole_starts
 from .rules import YARDSTICKS, Numbers, Yardstick
 
 SPARSE = "sindy"
@@ -60,8 +60,11 @@ class Yardsticks:
 
         - `sparse_regression`: also by pysindy, if it is installed: it takes seconds.
         """
-        data, layout = acting(train)
+        whole = with_whole_starts(train)
+        data, layout = acting(train if whole is None else whole)
         units = units_for(data, Units.measured(data), layout)
+        if whole is None:
+            return cls({}, train.environments, units, Box.around(train, units), train.fingerprint, layout)
         batch, size = to_history(data, units, layout), int(np.prod(train.state_shape))
         histories = [History(batch, e) for e in range(len(train.environments))]
         with warnings.catch_warnings():
@@ -80,7 +83,7 @@ class Yardsticks:
         return {name: error if math.isfinite(error) else None for name, error in errors.items()}
 
     def errors(self, test: Trajectories, *, protocol: str = "clean", warmup: int = 1) -> dict[str, Evaluation]:
-        """The errors of all yardsticks on test data, measured as those of a model are.
+        """The errors of all yardsticks on test data, measured as those of a model are; of whole starts only.
 
         - `warmup`: how many of the first points of a trajectory they are told: they forecast from the last of these.
         """
@@ -88,11 +91,14 @@ class Yardsticks:
         if missing:
             seen = ", ".join(self.environments[:4]) + (", …" if len(self.environments) > 4 else "")
             raise InputError(f"no training data of environment `{missing[0]}`: simple forecasts are of {seen} only")
-        data, layout = acting(test)
+        whole = with_whole_starts(test)
+        if whole is None:
+            return {}
+        data, layout = acting(whole)
         if self.layout is not None:
             check_inputs(data, self.layout)
         batch = to_history(data, self.units, self.layout or Layout(layout.channels))
-        rest = (batch, self.units, test, protocol, warmup, self.box)
+        rest = (batch, self.units, data, protocol, warmup, self.box)
         first = _last_known(batch, warmup)
         places = [self.environments.index(name) for name in test.environments]
         return {

@@ -85,6 +85,19 @@ def acting(data: Trajectories) -> tuple[Trajectories, Layout]:
     return data, Layout(data.channels, inputs=data.input_names, kinds=data.input_kinds)
 
 
+def with_whole_starts(data: Trajectories) -> Trajectories | None:
+    """The trajectories with a whole state before their last point; None where an environment has none of these.
+
+    Others can be learnt from where starts are inferred. A simple forecast needs a state to begin at.
+    """
+    complete = data.observed.reshape(*data.times.shape, -1).all(axis=-1)
+    before_last = np.arange(data.times.shape[2]) < data.lengths[..., None] - 1
+    usable = (complete & before_last).any(axis=2)
+    if usable.any(axis=1).all():
+        return data if usable[data.lengths > 0].all() else data.choose([np.flatnonzero(row).tolist() for row in usable])
+    return None
+
+
 def to_history(data: Trajectories, units: Units, layout: Layout) -> Batch:
     """The arrays of a data set, with what acts on them in place of a solver's steps."""
     return to_batch(data, units, np.float32, lambda times, begin, forcing: forcing, layout)
