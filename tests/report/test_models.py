@@ -141,6 +141,12 @@ def test_every_kind_of_state_can_be_drawn(data, methods, figures, monkeypatch):
         ElementTree.fromstring(svg.split("<figcaption>")[0])
 
 
+def test_channels_that_were_never_observed_together_have_no_start():
+    truth = np.where((np.arange(6)[:, None] + np.arange(2)) % 2, np.nan, 1.0)
+    (axis, *_) = portraits([Forecasts("e0", np.arange(6.0), truth, {"LEADS": np.ones((6, 2))})], ("u", "v")).axes
+    assert "start" not in [drawn.get_label() for drawn in axis.lines]
+
+
 def test_portraits_show_truth_and_forecasts():
     data = IRREGULAR
     models = {"One-For-All": untrained(lx.OneForAll, data), "LEADS": untrained(lx.Leads, data, members=2)}

@@ -16,7 +16,7 @@ import optax
 import pytest
 from tests.engine import LINEAR, compiled, decays, full_disk, same_bits
 
-from leadax import InputError, Model, Monitor, Recipe, RunError, ScheduledSampling, Trajectories, evaluate, fit
+from leadax import InputError, Latent, Model, Monitor, Recipe, RunError, ScheduledSampling, Trajectories, evaluate, fit
 from leadax.arrays import read_arrays, write_tree
 from leadax.records import Config, Snapshot
 from leadax.train import Interrupted, RunFolder, loop, run_folder
@@ -550,3 +550,13 @@ def test_killed_at_any_moment(tmp_path):
     assert checkpoints(killed) == ["step-000000059", "step-000000060"]
     mse = [RunFolder(folder).result()["mse"] for folder in (killed, whole)]
     assert mse[0] == mse[1]
+
+
+def test_channels_that_are_never_observed_together(tmp_path):
+    """Starts are inferred, so that training needs no whole state. Simple forecasts do, and there are none."""
+    data = decays()
+    states = np.where((np.arange(data.times.shape[2])[:, None] + np.arange(2)) % 2, np.nan, data.states)
+    asynchronous = Trajectories.from_arrays(data.times, states, environments=data.environments)
+    model = fit(LINEAR, asynchronous, key=jr.key(0), steps=2, latent=Latent(noise=0.05), run=tmp_path / "run")
+    assert np.isfinite(RunFolder(tmp_path / "run").result()["nmse"])
+    assert yardsticks_of(tmp_path / "run", model) is None
