@@ -1,7 +1,10 @@
 """What commands say of forecasts that are of no use."""
 
+import time
+
 import pytest
 
+from leadax.cli import console
 from leadax.cli.evaluate import _compared
 from leadax.cli.reading import warn_of_names
 from leadax.cli.train import USELESS, useless_line
@@ -33,3 +36,12 @@ def test_channels_of_quite_other_names_are_taken_for_the_same(given, warned, cap
 
 def test_a_comparison_needs_a_folder_of_its_own(place, refused):
     assert "the run of one method: give `--out` a folder of its own" in refused("compare", "train.csv", "--out", "run")
+
+
+@pytest.mark.parametrize(("quiet", "said"), [(0.01, ["leads: looking at the data"]), (60.0, [])])
+def test_what_takes_long_says_so_where_there_is_no_bar(quiet, said, monkeypatch, capsys):
+    monkeypatch.setattr(console, "QUIET", quiet)
+    with console.progress_bar("leads", before="looking at the data") as progress:
+        time.sleep(0.2)
+        progress(1, 2)
+    assert capsys.readouterr().err.splitlines() == [*said, "leads: 1 of 2"]

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import tyro
@@ -24,6 +25,8 @@ def optional(metavar: str, help: str | None = None) -> Any:
     """An option without a default: its help says what happens if it is left out."""
     return tyro.conf.arg(metavar=metavar, help=help, help_behavior_hint="")
 
+
+QUIET = 10.0  # seconds without a word
 
 File: TypeAlias = Annotated[Path | None, optional("FILE")]
 Count: TypeAlias = Annotated[int | None, optional("INT")]
@@ -61,10 +64,17 @@ def _finite(value: Any) -> Any:
 def progress_bar(label: str, before: str = "") -> Iterator[Progress]:
     """A live bar on a terminal, a plain line per tenth otherwise. Yields a function `(done, total, text)`.
 
-    - `before`: what is done before the first call of it, for the bar to say.
+    - `before`: what is done before the first call of it: the bar says so, and a line if it takes long.
     """
     if not sys.stderr.isatty():
-        yield _plain(label)
+        late = Timer(QUIET, message, [f"{label}: {before}"])
+        late.daemon = True
+        if before:
+            late.start()
+        try:
+            yield _plain(label, late.cancel)
+        finally:
+            late.cancel()
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -75,11 +85,13 @@ def progress_bar(label: str, before: str = "") -> Iterator[Progress]:
         yield lambda done, total, text=label: bar.update(task, completed=done, total=total, description=text)
 
 
-def _plain(label: str) -> Progress:
+def _plain(label: str, begin: Callable[[], None]) -> Progress:
+    """- `begin`: called whenever something is done."""
     shown = -1
 
     def update(done: int, total: int, text: str = label) -> None:
         nonlocal shown
+        begin()
         tenth = 10 * done // max(total, 1)
         if tenth > shown:
             shown = tenth
