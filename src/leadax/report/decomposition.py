@@ -87,7 +87,7 @@ def _panels(model: "Model", data: Trajectories, x: np.ndarray, y: np.ndarray) ->
     def panel(letter: str, name: str, field: "LearntField", of: slice) -> Panel:
         on_grid, at_points = np.split(_values(field, points), [ARROWS**2])
         # Where no state was observed as a whole, its size on the grid.
-        own = at_points[of] if of.start < of.stop else on_grid
+        own = at_points[of] if len(at_points[of]) else on_grid
         size = np.mean(_size(own / np.asarray(model.units.scale)))
         title = f"{letter}, {name}\nmean |{letter}| = {size:.2g}"
         return Panel(title, on_grid.reshape(mesh.shape), points[ARROWS**2 :][of], at_points[of])
