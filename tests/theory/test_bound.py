@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from leadax import InputError
@@ -66,6 +66,7 @@ def test_the_bound_is_monotone(r, r_shared, m, n, scale):
     assert bound(r_shared=scale * r_shared) >= here
 
 
+@example(r=0.01, r_shared=0.5, m=50, z=0.5)  # the best z itself, where both ways to say so end at a whole number
 @given(r=norms, r_shared=norms, m=environments, z=st.floats(0.01, 0.99))
 def test_no_other_z_gives_a_smaller_bound(r, r_shared, m, z):
     arguments = {"m": m, "n": 40, "r": r, "r_shared": r_shared, **PROBLEM}

@@ -9,6 +9,8 @@ from ._checks import Number
 from .capacity import HypothesisSpace
 from .samples import samples
 
+ROUNDING = 1e-14
+
 
 @dataclass(frozen=True)
 class ErrorBound:
@@ -63,7 +65,8 @@ def error_bound(
     split, norms = _best_split(r_shared / m, r) if z is None else _given_split(r_shared / m, r, z)
     p = 64 / (m * n) * math.log(4 / delta)
     try:
-        q = 64 / n * math.ceil(norms * c * d * (32 * b) ** 2) * math.log(2 * d**2)
+        # What is a whole number but for rounding is not rounded up to the next.
+        q = 64 / n * math.ceil(norms * c * d * (32 * b) ** 2 * (1 - ROUNDING)) * math.log(2 * d**2)
     except OverflowError:
         raise InputError(f"the bound overflows: r = {r:g}, r_shared = {r_shared:g}, b = {b:g}, c = {c:g}") from None
     return ErrorBound(max(math.sqrt((p + math.sqrt(p**2 + 4 * q)) / 2), math.sqrt(16 / n)), split, p, q)
