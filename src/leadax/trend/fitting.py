@@ -17,7 +17,7 @@ CERTAIN = 1e-4  # what leaves less of the rates is the law: if forecasts of it r
 UNSURE = 1.2  # so many times larger than estimated noise may be
 QUICK = (8,)  # stretches that degrees are compared with
 OWN = (1, 2)  # degrees of terms in which environments may differ, beside that of the law
-HOPELESS = 60.0  # how much smaller it may be at first: environments that differ less gained 50 at most
+HOPELESS = 60.0  # how much smaller it may be at first: what is farther behind did not catch up
 CLEARLY = 3.0  # how much larger the logarithm of how likely data are must be, to say that they are
 
 
